@@ -5,8 +5,9 @@
 FOLDER holds the public graphs (``cora.npz`` and four others). ``probe``: MLP, GCN, GraphSAGE and APPNP of depth 1, 2
 and 4 on the five public graphs, ten generated and ten rewired ones, five seeds. ``settings``, ``settings-deep``: the
 study's architectures of depth 2 and 16 at other widths, rates and lengths, on its held-out graphs. ``remedies``: deep
-GCNs as they are, with DropEdge, with PairNorm, and residual with LayerNorm. ``probe_models.py compare`` and
-``verdicts.py rates`` read the file.
+GCNs as they are, with DropEdge, with PairNorm, and residual with LayerNorm. ``messages``: deep GCNs and GATs on all
+graphs of the study, in search of those that collapse with messages only, and what helps these. ``probe_models.py
+compare`` and ``verdicts.py rates`` read the file.
 """
 
 import argparse
@@ -72,6 +73,15 @@ SETTINGS = {
     "500 epochs": {"epochs": 500},
 }
 REMEDIES = {"plain": "gcn", "DropEdge": "gcn", "PairNorm": "pairnorm", "residual + LayerNorm": "residual-layernorm"}
+KINDS = ("probe", "probe-again", "settings", "settings-deep", "remedies", "messages")
+SHALLOW = 4  # layers, where fewer layers are the remedy
+# Deep networks, and the same with PairNorm and with residual connections and LayerNorm.
+NORMALISED = {
+    "gcn": ("pairnorm", "residual-layernorm"),
+    "residual": ("pairnorm", "residual-layernorm"),
+    "layernorm": ("pairnorm", "residual-layernorm"),
+    "gat": ("gat-pairnorm", "gat-residual-layernorm"),
+}
 
 
 @cache
@@ -112,6 +122,14 @@ def jobs_of(kind: str) -> list[dict[str, Any]]:
             for a in ("gcn", "residual", "layernorm", "sage", "gat", "gcnii")
         ]
     runs = [(REGULARISED, seed) for seed in range(200, 200 + SEEDS)]
+    if kind == "messages":
+        deep = dict.fromkeys([*NORMALISED, *(name for pair in NORMALISED.values() for name in pair)])
+        nets = [(a, d) for d in (32, 16) for a in deep] + [(a, SHALLOW) for a in NORMALISED]
+        return [
+            {"kind": kind, "graph": spec.name, "architecture": a, "depth": d, "runs": runs, "options": {"epochs": 200}}
+            for a, d in nets
+            for spec in FULL.graphs
+        ]
     together = {"DropEdge": [[run] for run in runs]}  # edges are dropped run by run
     return [
         {"kind": kind, "graph": spec.name, "architecture": a, "depth": d, "remedy": name, "runs": group}
@@ -180,7 +198,7 @@ def train(job: dict[str, Any], data: str, small: bool = False) -> list[dict[str,
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("kinds", nargs="+", choices=("probe", "probe-again", "settings", "settings-deep", "remedies"))
+    parser.add_argument("kinds", nargs="+", choices=KINDS)
     parser.add_argument("--data", required=True)
     parser.add_argument("--out", required=True, type=Path)
     parser.add_argument("--jobs", type=int, default=1)

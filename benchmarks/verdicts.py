@@ -5,7 +5,8 @@
 
 ``fresh`` trains seven architectures of PyTorch Geometric inside ``watch`` and writes what ``diagnose`` says of their
 last evaluation. ``rates`` counts hits and false alarms of these models and of those of ``trained_models.py settings``,
-and how often a remedy that the control names is the best of ``trained_models.py remedies``. A model has failed when
+how often a remedy that the control names is the best of ``trained_models.py remedies``, and what helps the models of
+``trained_models.py messages`` that collapse, by what their control says. A model has failed when
 its test score is less than 10 % of the way from the largest class to the best of the study, and is good above 75 %.
 """
 
@@ -18,12 +19,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from trained_models import graph_of
+from trained_models import NORMALISED, SHALLOW, graph_of
 
+from reproduction.studies.models.judging import roc_area
 from reproduction.studies.models.records import group_of
 from reproduction.studies.models.report import LEVELS as STUDY
 from reproduction.studies.tables import markdown
-from spectrata.stats.findings.verdict import FAILURES, LEVELS
+from spectrata.stats.findings.verdict import FAILURES, LEVELS, MARGIN
 
 KINDS = {
     "GCN": 2,
@@ -110,10 +112,16 @@ def one(task):
     model = network(kind, data.x.shape[1], int(data.y.max()) + 1).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
 
-    def accuracy(mask):
+    named = f"train_{'auc' if graph_of(name, folder).score == 'auc' else 'acc'}"
+
+    def score(mask):
         model.eval()
         with torch.no_grad(), w.pause():
-            return float((model(data.x, data.edge_index).argmax(dim=1)[mask] == data.y[mask]).float().mean())
+            found = model(data.x, data.edge_index)[mask]
+        if named == "train_auc":
+            margin, positive = (found[:, 1] - found[:, 0]).double().cpu().numpy(), (data.y[mask] == 1).cpu().numpy()
+            return roc_area(margin[~positive], margin[positive])
+        return float((found.argmax(dim=1) == data.y[mask]).float().mean())
 
     with watch(model, data, evaluate=max(1, epochs // 10), control="no_messages") as w:
         for epoch in range(epochs):
@@ -122,16 +130,15 @@ def one(task):
             loss = F.cross_entropy(model(data.x, data.edge_index)[data.train_mask], data.y[data.train_mask])
             loss.backward()
             optimizer.step()
-            scores = {"train_acc": accuracy(data.train_mask)} if (epoch + 1) % 10 == 0 else {}
-            w.step(epoch, loss=loss, **scores)
+            w.step(epoch, loss=loss, **({named: score(data.train_mask)} if (epoch + 1) % 10 == 0 else {}))
     rows = verdicts(w.over_layers()).to_frame()
     shares = np.bincount(data.y[data.train_mask].cpu()) / int(data.train_mask.sum())
     return {
         "graph": name,
         "architecture": kind,
         "seed": seed,
-        "train": accuracy(data.train_mask),
-        "test": accuracy(data.test_mask),
+        "train": score(data.train_mask),
+        "test": score(data.test_mask),
         "largest_class": float(shares.max()),
         "labelled": int(data.train_mask.sum()),
         "verdicts": json.loads(rows[["kind", "snapshot", "value", "below", "evaluations", "cause", "text"]].to_json(
@@ -188,6 +195,9 @@ def rates(given):
     if len(tried):
         said, tables["remedies"] = remedies(tried)
         print(said)
+    deep = pd.DataFrame([row for row in rows if row.get("kind") == "messages"])
+    if len(deep):
+        tables["collapsed-deep"] = by_cause(deep)
     for name, table in tables.items():
         print(f"\n{name}\n{markdown(table)}")
         if given.csv:
@@ -253,6 +263,51 @@ def remedies(tried):
     counted = scores.assign(collapsed=1).groupby(["graph", "depth"])["collapsed"].sum()
     table = whole.groupby(["graph", "depth"]).mean().assign(collapsed=counted).fillna({"collapsed": 0}).reset_index()
     return "\n".join(lines), table.astype({"collapsed": int})
+
+
+def cause_of(row):
+    """What the control says of a model, as a verdict would from its last evaluation; "" where nothing collapsed."""
+    levels = np.array([LEVELS[place].level for place in PLACES])
+    off, control = (np.array(row[name], dtype=float) for name in ("off_zero", "control"))
+    below = ~(off >= levels)
+    if not below.any():
+        return ""
+    if (~(control >= levels))[below].all():
+        return "control collapsed too"
+    return "messages" if ((control >= levels) & (control >= MARGIN * off))[below].all() else "open"
+
+
+def by_cause(tried):
+    """Mean test scores of collapsed deep networks and of their remedies, and how often each is the best."""
+    scores = tried.set_index(["graph", "architecture", "depth", "seed"])["best_test"]
+    tried = tried.assign(cause=tried.apply(cause_of, axis=1))
+    rows = []
+    for row in tried[(tried["depth"] > SHALLOW) & tried["architecture"].isin(NORMALISED)].to_dict("records"):
+        pairnorm, residual = NORMALISED[row["architecture"]]
+        offered = {
+            "as it is": (row["architecture"], row["depth"]),
+            f"{SHALLOW} layers": (row["architecture"], SHALLOW),
+            "PairNorm": (pairnorm, row["depth"]),
+            "residual + LayerNorm": (residual, row["depth"]),
+        }
+        found = {name: scores.get((row["graph"], *one, row["seed"]), np.nan) for name, one in offered.items()}
+        rows.append({name: row[name] for name in ("graph", "architecture", "cause")} | found)
+    models = pd.DataFrame(rows)
+    names = list(models.columns[3:])
+    collapsed = models[(models["cause"] != "") & models[names].notna().all(axis=1)]
+    best = collapsed[names].idxmax(axis=1)
+    lines = []
+    for (cause, kind), here in [*collapsed.groupby(["cause", "architecture"]), *_totals(collapsed)]:
+        line = {"control says": cause, "architecture": kind, "collapsed": len(here), "graphs": here["graph"].nunique()}
+        line |= here[names].mean().to_dict() | {
+            f"{name}: best": int((best[here.index] == name).sum()) for name in names
+        }
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def _totals(collapsed):
+    return [((cause, "all"), here) for cause, here in collapsed.groupby("cause")]
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -23,37 +24,35 @@ def make_pairs(count, seed=0, bad=()):
     return pairs
 
 
-class Deadly(dict):
+class Deadly(Mapping):
     """A signal that ends the process which reads it, unless that is the one that made it."""
 
-    maker = os.getpid()
+    def __init__(self, rows):
+        self.rows, self.maker = list(rows), os.getpid()
 
-    def __init__(self, *given):
-        super().__init__(*given)
-        self.maker = os.getpid()
-
-    def keys(self):
+    def harm(self):
         if os.getpid() != self.maker:
             os.kill(os.getpid(), signal.SIGKILL)
-        return super().keys()
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, node):
+        return self.rows[node]
+
+    def items(self):
+        self.keys()
+        return super().items()
 
     def __iter__(self):
-        return iter(self.keys())
-
-    def __reduce__(self):
-        return type(self)._again, (dict.items(self) and list(dict.items(self)), self.maker)
-
-    @classmethod
-    def _again(cls, items, maker):
-        made = cls(items)
-        made.maker = maker
-        return made
+        self.harm()
+        return iter(range(len(self.rows)))
 
 
 class Hungry(Deadly):
     """A signal for which there is no memory."""
 
-    def keys(self):
+    def harm(self):
         raise MemoryError("no room")
 
 

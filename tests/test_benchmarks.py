@@ -57,16 +57,53 @@ def test_the_costs_of_watching_run_and_print():
 
 
 @pytest.mark.needs("torch")
-def test_models_are_trained_and_judged(tmp_path):
-    """One job of each kind: every model has scores, and deep ones levels of two places."""
+def test_models_are_trained_and_judged(tmp_path, monkeypatch):
+    """One job of each kind on small files: scores, levels of two places, and tables that count these models."""
     import json
 
-    run_script("trained_models.py", "settings", "remedies", "--small", 1, "--data", tmp_path, "--out", tmp_path / "m")
-    rows = [json.loads(line) for line in (tmp_path / "m").read_text().splitlines()]
-    assert {row["kind"] for row in rows} <= {"settings", "remedies"}
+    from reproduction.studies.models.graphs import generate
+    from reproduction.studies.models.protocol import FILES, QUICK
+
+    graph = generate(QUICK.graphs[0], 0)
+    sparse = {"data": graph.features.ravel(), "indices": np.tile(np.arange(16), graph.n)}
+    sparse |= {"indptr": 16 * np.arange(graph.n + 1), "shape": graph.features.shape}
+    held = {f"features_{name}": values for name, values in sparse.items()}
+    for spec in FILES:
+        np.savez(tmp_path / f"{spec.name}.npz", edges=graph.edges, labels=graph.labels, **graph.splits, **held)
+    kinds = ("settings", "remedies", "messages")
+    run_script("trained_models.py", *kinds, "--small", 1, "--data", tmp_path, "--out", tmp_path / "models")
+    rows = [json.loads(line) for line in (tmp_path / "models").read_text().splitlines()]
+    assert {row["kind"] for row in rows} == set(kinds)
     for row in rows:
         assert 0 <= row["test"] <= 1
         assert row["best_val"] >= row["val"]
+        assert len(row["off_zero"]) == len(row["control"]) == 2
+    words = "--data", tmp_path, "--graphs", "cora", "minesweeper", "--seeds", 1, "--epochs", 2
+    run_script("verdicts.py", "fresh", *words, "--out", tmp_path / "fresh")
+    settings = [
+        json.dumps(row) for row in rows if row["kind"] == "settings"
+    ]  # remedies are compared where all are there
+    (tmp_path / "settings").write_text("\n".join(settings))
+    printed = run_script("verdicts.py", "rates", tmp_path / "fresh", tmp_path / "settings", "--data", tmp_path)
+    assert "| all | 14 |" in printed
+    monkeypatch.syspath_prepend(str(FOLDER))
+    from verdicts import by_cause
+
+    made = {"graph": "g", "seed": 0, "off_zero": [0.5, 0.01], "control": [0.5, 0.2]}
+    deep = [
+        made | {"architecture": name, "depth": depth, "best_test": score}
+        for name, depth, score in (
+            ("gcn", 32, 0.2),
+            ("gcn", 4, 0.8),
+            ("pairnorm", 32, 0.5),
+            ("residual-layernorm", 32, 0.7),
+        )
+    ]
+    import pandas as pd
+
+    table = by_cause(pd.DataFrame(deep)).set_index("architecture")
+    assert table["control says"].unique().tolist() == ["messages"]
+    assert table.loc["gcn", ["as it is", "4 layers", "PairNorm", "4 layers: best"]].tolist() == [0.2, 0.8, 0.5, 1]
 
 
 def run_script(name, *words):

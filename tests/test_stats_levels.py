@@ -68,8 +68,8 @@ def test_levels_have_their_groups_and_their_coordinates():
             np.testing.assert_array_equal(arrays["eigenvalue"], [[0, 1, 2, 3], [0, 4, NAN, NAN]])
             np.testing.assert_array_equal(arrays["eigenspace"], [[0, 1, 2, 3], [0, 1, -1, -1]])
             np.testing.assert_array_equal(arrays["multiplicity"], [[1, 1, 2, 1], [2, 2, 0, 0]])
-    with pytest.raises(OptionError, match="level='parts' is not known; the levels are component, eigenspace, band"):
-        levels.level_groups(AXES, "parts", 2)
+    with pytest.raises(OptionError, match="level='parts' is not one of 'component', 'eigenspace', 'band'"):
+        st.calibrate(nx.path_graph(4), range(4), level="parts")
 
 
 @pytest.mark.parametrize("bands", [0, -1, True, 2.0, "4", None, 2**16 + 1])
@@ -94,7 +94,7 @@ def test_a_cut_spectrum_has_no_bands():
     with pytest.raises(ResultError, match="holds 4 of the 8 components at hop 1, and a division into bands"):
         levels.level_groups(view(ds), "band", 2)
     with pytest.raises(OptionError, match="needs all components; leave out n_eigs"):
-        levels.level_groups(SimpleNamespace(**(vars(AXES) | {"complete": False})), "band", 2)
+        st.calibrate(st.Stratification(nx.path_graph(8), hops=1, n_eigs=4), range(8), level="band")
 
 
 GRAPH = nx.complete_bipartite_graph(2, 4)

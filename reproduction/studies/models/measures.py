@@ -12,7 +12,7 @@ import torch
 from reproduction.studies.models.protocol import HOPS
 from reproduction.studies.models.structure import BANDS, Structure
 from spectrata.core.stratification import Stratification
-from spectrata.stats.describe.smoothness import measures
+from spectrata.stats.describe.smoothness import smoothness
 
 RANKS = ("effective_rank", "stable_rank")
 FORMS = ("", "directions_", "centred_", "centred_directions_")
@@ -48,9 +48,9 @@ def measure(values: np.ndarray, structure: Structure) -> np.ndarray:
     t = values / np.where(size > 0, size, 1.0)
     count = np.maximum(live.sum(axis=1), 1)
     centred_t = (t - t.sum(axis=1, keepdims=True) / count[:, None, None]) * live[..., None]
-    stratum = structure.strat.strata.at(1)
+    first = structure.strat.only(1)
     forms = (values, t, values - values.mean(axis=1, keepdims=True), centred_t)
-    found = {form: measures(stratum, array, "angular") for form, array in zip(FORMS, forms, strict=True)}
+    found = {form: _measures(first, array) for form, array in zip(FORMS, forms, strict=True)}
     columns = {name: found[""][theirs] for name, theirs in PLAIN.items()}
     columns["rayleigh_directions"] = found["directions_"]["dirichlet_share"]
     columns["mad"] = np.array([_live_mad(t[row], live[row], structure, columns["mad"][row]) for row in range(len(t))])
@@ -62,6 +62,12 @@ def measure(values: np.ndarray, structure: Structure) -> np.ndarray:
     return np.where(good[:, None], np.stack([columns[name] for name in MEASURES], axis=1), np.nan)
 
 
+def _measures(strat: Stratification, values: np.ndarray) -> dict[str, np.ndarray]:
+    """The measures of ``smoothness`` at the first hop: ``(R, n, h) -> (R,)`` each."""
+    found = smoothness(strat, values, metric="angular", zero_vectors="zero").sel(hop=1)
+    return {str(name): array.values for name, array in found.data_vars.items()}
+
+
 def _live_mad(t: np.ndarray, live: np.ndarray, structure: Structure, plain: float) -> float:
     """Mean average distance over the edges between live nodes; NaN without a live node."""
     if live.all():
@@ -70,8 +76,7 @@ def _live_mad(t: np.ndarray, live: np.ndarray, structure: Structure, plain: floa
     edges = edges[live[edges].all(axis=1)]
     if not len(edges):
         return 0.0 if live.any() else np.nan
-    stratum = Stratification(edges=edges, n_nodes=len(t), hops=1).strata.at(1)
-    return float(measures(stratum, t[None], "angular")["mad"][0])
+    return float(_measures(Stratification(edges=edges, n_nodes=len(t), hops=1), t[None])["mad"][0])
 
 
 def _pair_mean(t: np.ndarray, live: np.ndarray, pairs: np.ndarray) -> np.ndarray:

@@ -110,17 +110,19 @@ def _gcn(net: Network, x: Tensor, over: Messages) -> States:
         last = layer == net.depth - 1
         h = _apply(over.gcn, net.linear(f"conv{layer}", net.drop(x), net.classes if last else net.width, bias=False))
         h = h + net.weights.vector(f"conv{layer}.bias", h.shape[-1])
-        if not last:
-            h = F.relu(_normalised(net, h, layer))
-            if net.architecture.startswith("residual") and layer > 0:
-                h = h + x
-        states.append(h)
-        x = h
+        x = h if last else _activated(net, h, x, layer, F.relu)
+        states.append(x)
     return states
 
 
+def _activated(net: Network, h: Tensor, x: Tensor, layer: int, activation: Callable[[Tensor], Tensor]) -> Tensor:
+    """Normalisation and activation of what a layer made of ``x``, and the residual connection past the first."""
+    h = activation(_normalised(net, h, layer))
+    return h + x if "residual" in net.architecture and layer > 0 else h
+
+
 def _normalised(net: Network, h: Tensor, layer: int) -> Tensor:
-    if net.architecture == "pairnorm":  # Zhao and Akoglu 2020
+    if net.architecture.endswith("pairnorm"):  # Zhao and Akoglu 2020
         h = h - h.mean(dim=0)
         return PAIRNORM_SCALE * h / torch.sqrt(TINY + h.square().sum(dim=2).mean(dim=0))[:, None]
     if net.architecture.endswith("layernorm"):
@@ -151,7 +153,7 @@ def _gat(net: Network, x: Tensor, over: Messages) -> States:
         heads, columns = (1, net.classes) if last else (HEADS, net.width)
         h = net.linear(f"conv{layer}", net.drop(x), columns, bias=False)
         h = _attention(net, h, over, layer, heads) + net.weights.vector(f"conv{layer}.bias", columns)
-        x = h if last else F.elu(h)
+        x = h if last else _activated(net, h, x, layer, F.elu)
         states.append(x)
     return states
 
@@ -214,6 +216,8 @@ FORWARD: dict[str, Callable[[Network, Tensor, Messages], States]] = {
     "residual-layernorm": _gcn,
     "sage": _sage,
     "gat": _gat,
+    "gat-pairnorm": _gat,
+    "gat-residual-layernorm": _gat,
     "gcnii": _gcnii,
     "appnp": _appnp,
     "mlp": _mlp,

@@ -4,6 +4,7 @@ import codecs
 import json
 import os
 import sys
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -118,7 +119,9 @@ def read_json(path: Path) -> Any:
 def read_array(path: Path, stream: IO[bytes], what: str) -> np.ndarray:
     """One .npy array, never unpickled; numpy touches no more memory than there are bytes."""
     try:
-        array = np.lib.format.read_array(stream, allow_pickle=False, max_header_size=_MAX_HEADER)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python's remarks on text in a damaged header
+            array = np.lib.format.read_array(stream, allow_pickle=False, max_header_size=_MAX_HEADER)
     except MemoryError:
         raise
     except Exception:  # a damaged header raises almost anything

@@ -119,7 +119,7 @@ def _read_matrix_market(path: Path) -> RawGraph:
         found = int(((~np.isnan(lines)).sum(axis=1) == width).sum())
         if found != len(lines) or (width > 1 and found != claimed):
             raise files.problem(path, f"it promises {claimed} entries of {width} numbers and holds {found}.")
-        if "integer" in field and (lines[:, width - 1] % 1).any():
+        if "integer" in field and (np.trunc(lines[:, width - 1]) != lines[:, width - 1]).any():
             raise files.problem(path, "it promises integers, and holds other numbers.")
         return from_sparse(coo_array(mmread(io.BytesIO(data))))
     except InputError:

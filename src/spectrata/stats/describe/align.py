@@ -13,56 +13,6 @@ from spectrata.stats.describe.spectrum import merge_eigenspaces
 if TYPE_CHECKING:
     import xarray as xr
 
-FACTS = {  # attribute -> what a message calls it
-    "graph_hash": "graph",
-    "kind": "kind of result",
-    "metric": "metric",
-    "weights": "edge weights",
-}
-
-
-def require_same(a: View, b: View, algorithms: "list[str] | None" = None) -> None:
-    """Refuse two results that do not compare, naming what differs in both."""
-    if a.ds.attrs.get("graph_hash") != b.ds.attrs.get("graph_hash"):
-        raise ResultError(
-            f"{a.name} and {b.name} are of different graphs ({_graph(a)} and {_graph(b)}), whose eigencomponents do "
-            "not correspond; compare signals on one graph."
-        )
-    if a.operator_name != b.operator_name:
-        _refuse(a, b, "Laplacians", a.operator_name, b.operator_name)
-    for attribute, word in FACTS.items():
-        first, second = (one.ds.attrs.get(attribute, "") for one in (a, b))
-        if first != second:
-            _refuse(a, b, f"{word}s" if word in ("metric",) else word, first or "none", second or "none")
-    for name in _read_options(algorithms if algorithms is not None else _shared(a.algorithms, b.algorithms)):
-        first, second = a.options.get(name), b.options.get(name)
-        if first != second:
-            _refuse(a, b, name, first, second)
-
-
-def _graph(one: View) -> str:
-    return f"{str(one.ds.attrs.get('graph_hash') or 'unknown')[:8]} of {one.ds.attrs.get('n_nodes')} nodes"
-
-
-def _read_options(algorithms: list[str]) -> list[str]:
-    return list(dict.fromkeys(name for algorithm in algorithms for name in row_of(algorithm).options))
-
-
-def _by_rows(one: View, algorithms: list[str]) -> bool:
-    """Say whether magnitudes depend on the order of the graph's nodes: edges directed by rows or at random."""
-    return "orientation" in _read_options(algorithms) and one.options.get("orientation", "rms") != "rms"
-
-
-def _refuse(a: View, b: View, what: str, first: Any, second: Any) -> None:
-    raise ResultError(
-        f"{a.name} and {b.name} cannot be compared: their {what} differ ({shown(first)} and {shown(second)}); compute "
-        "both with the same options."
-    )
-
-
-def _shared(first: Any, second: Any) -> list[Any]:
-    return [label for label in first if label in second]
-
 
 def align(
     a: "xr.Dataset", b: "xr.Dataset", names: tuple[str, str] = ("The first result", "the second"), rows: bool = True
@@ -75,24 +25,25 @@ def align(
     if (MERGED in getattr(a, "attrs", {})) != (MERGED in getattr(b, "attrs", {})):
         a, b = merge_eigenspaces(a), merge_eigenspaces(b)
     first, second = view(a, names[0]), view(b, names[1])
-    algorithms = _shared(first.algorithms, second.algorithms)
-    hops = _shared(first.hops, second.hops)
+    algorithms = [name for name in first.algorithms if name in second.algorithms]
+    hops = [hop for hop in first.hops if hop in second.hops]
     if not algorithms or not hops:
         raise ResultError(
             f"{names[0]} and {names[1]} share no {'hop' if algorithms else 'algorithm'}; compute both with the same "
             "options."
         )
-    if first.ds.attrs.get("graph_hash") != second.ds.attrs.get("graph_hash") and not _by_rows(second, algorithms):
+    # Edges directed by rows or at random make magnitudes depend on the order of the nodes.
+    directed = "orientation" in _facts(second, algorithms) and second.options.get("orientation", "rms") != "rms"
+    if _graph(first) != _graph(second) and not directed:
         b = numbered_like(b, a)
         second = view(b, names[1])
-    require_same(first, second, algorithms)
-    a, b = (_without_padding(ds.sel({"algorithm": algorithms, "hop": hops})) for ds in (a, b))
+    _require_same(first, second, algorithms)
     if rows:
-        _require_columns(first, second)
-    if rows and first.row_dims and second.row_dims:
         b = _matched(first, second, b)
-    first, second = view(a, names[0]), view(b, names[1])
-    if not _same_components(first, second):
+    chosen = (one.sel({"algorithm": algorithms, "hop": hops}) for one in (a, b))
+    first, second = (view(_without_padding(one), name) for one, name in zip(chosen, names, strict=True))
+    own = [one.ds["band_upper"].values if one.is_bands else one.eigenspace for one in (first, second)]
+    if not np.array_equal(own[0], own[1]):
         raise ResultError(
             f"{names[0]} and {names[1]} hold different components of the spectrum; compute both with the same n_eigs "
             "and which, and select the same components."
@@ -102,25 +53,49 @@ def align(
 
 def _without_padding(ds: "xr.Dataset") -> "xr.Dataset":
     """Drop components that no hop has: merged results pad hops of few eigenspaces."""
-    return ds.isel(
-        component=(ds["multiplicity"] > 0).any([dim for dim in ds["multiplicity"].dims if dim != "component"]).values
-    )
+    there = ds["multiplicity"] > 0
+    return ds.isel(component=there.any([dim for dim in there.dims if dim != "component"]).values)
 
 
-def _require_columns(first: View, second: View) -> None:
-    """Refuse a result of one signal beside one of several columns."""
-    sides = [one for one in (first, second) if "column" in one.row_dims]
-    if len(sides) == 1:
-        (apart,), (whole,) = sides, [one for one in (first, second) if one is not sides[0]]
-        names = ", ".join(map(str, apart.labels("column")[:5]))
+def _graph(one: View) -> str:
+    return f"{str(one.ds.attrs.get('graph_hash') or 'unknown')[:8]} of {one.ds.attrs.get('n_nodes')} nodes"
+
+
+def _facts(one: View, algorithms: list[str]) -> dict[str, Any]:
+    """Collect what two results must have in common, as messages call it."""
+    attrs = one.ds.attrs
+    known = {"kind of result": attrs.get("kind"), "metrics": attrs.get("metric"), "edge weights": attrs.get("weights")}
+    words = {"Laplacians": one.operator_name} | {what: value or "none" for what, value in known.items()}
+    return words | {name: one.options.get(name) for algorithm in algorithms for name in row_of(algorithm).options}
+
+
+def _require_same(a: View, b: View, algorithms: list[str]) -> None:
+    """Refuse two results that do not compare, naming what differs in both."""
+    if a.ds.attrs.get("graph_hash") != b.ds.attrs.get("graph_hash"):
         raise ResultError(
-            f"{apart.name} has the columns {names} as signals of their own, and {whole.name} has no columns; select "
-            "one with ds.sel(column=...), or compute both with the same columns=."
+            f"{a.name} and {b.name} are of different graphs ({_graph(a)} and {_graph(b)}), whose eigencomponents do "
+            "not correspond; compare signals on one graph."
         )
+    others = _facts(b, algorithms)
+    for what, own in _facts(a, algorithms).items():
+        if own != others[what]:
+            raise ResultError(
+                f"{a.name} and {b.name} cannot be compared: their {what} differ ({shown(own)} and "
+                f"{shown(others[what])}); compute both with the same options."
+            )
 
 
 def _matched(first: View, second: View, b: "xr.Dataset") -> "xr.Dataset":
     """Reorder the rows of the second result by the labels of the first."""
+    sides = sorted((first, second), key=lambda one: "column" not in one.row_dims)
+    if "column" in sides[0].row_dims and "column" not in sides[1].row_dims:
+        columns = ", ".join(map(str, sides[0].labels("column")[:5]))
+        raise ResultError(
+            f"{sides[0].name} has the columns {columns} as signals of their own, and {sides[1].name} has no columns; "
+            "select one with ds.sel(column=...), or compute both with the same columns=."
+        )
+    if not first.row_dims or not second.row_dims:
+        return b
     if first.row_dims != second.row_dims:
         raise ResultError(
             f"{first.name} has the dimensions {', '.join(first.row_dims)} and {second.name} has "
@@ -137,9 +112,3 @@ def _matched(first: View, second: View, b: "xr.Dataset") -> "xr.Dataset":
             )
         b = b.isel({dim: [given.index(label) for label in wanted]})
     return b
-
-
-def _same_components(a: View, b: View) -> bool:
-    if a.is_bands and a.eigenvalue.shape == b.eigenvalue.shape:
-        return np.array_equal(a.ds["band_upper"].values, b.ds["band_upper"].values)
-    return a.eigenspace.shape == b.eigenspace.shape and np.array_equal(a.eigenspace, b.eigenspace)

@@ -12,14 +12,8 @@ from spectrata.results.build import attributes_of
 from spectrata.results.schema import ZERO_DROPPED, View, view
 from spectrata.stats.describe.align import align
 from spectrata.stats.describe.exchange import NULL, shift_intervals, why_untested
-from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups
-from spectrata.stats.describe.spectrum import (
-    lengths,
-    merge_eigenspaces,
-    off_zero_share,
-    require_every_magnitude,
-    rounding_floor,
-)
+from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups, merge_rules
+from spectrata.stats.describe.spectrum import lengths, merge_eigenspaces, off_zero_share, rounding_floor
 from spectrata.stats.nulls.orders import orders
 
 if TYPE_CHECKING:
@@ -41,17 +35,21 @@ class SpreadSpectra:
     eigenspace: np.ndarray  # (hop, a)
 
 
+def merged_view(known: View) -> View:
+    """Read a result by whole eigenspaces, or by its bands."""
+    return known if known.is_bands else view(merge_eigenspaces(known.ds), known.name)
+
+
 def spread_evenly(spectra: "View | xr.Dataset", zero: bool = False) -> SpreadSpectra:
     """Give every component the root mean square of its eigenspace, which no choice of basis changes."""
-    known = spectra if isinstance(spectra, View) else view(spectra)
-    merged = known if known.is_bands else view(merge_eigenspaces(known.ds), known.name)
-    rules = merged.ds["merge_rule"].values if "merge_rule" in merged.ds.coords else np.array(["l2"])
+    merged = merged_view(spectra if isinstance(spectra, View) else view(spectra))
+    rules = np.array(["l2"] if merged.is_bands else merge_rules(merged))
     power = np.where(rules == "sum", 1.0, 0.5)[:, None, None, None]
     values = merged.magnitude / np.maximum(merged.multiplicity, 1) ** power
-    if not zero:  # what rounding leaves of a constant signal off zero is no spectrum
-        off, whole = (lengths(np.where(used, merged.magnitude, 0.0)) for used in (merged.off_zero, merged.present))
-        values = np.where((off <= rounding_floor(merged) * whole)[..., None], 0.0 * values, values)
     used = merged.present if zero else merged.off_zero
+    if not zero:  # what rounding leaves of a constant signal off zero is no spectrum
+        off, whole = (lengths(np.where(some, merged.magnitude, 0.0)) for some in (used, merged.present))
+        values = np.where((off <= rounding_floor(merged) * whole)[..., None], 0.0 * values, values)
     weights = np.where(used, merged.multiplicity, 0)
     return SpreadSpectra(np.where(used, values, np.nan), weights, merged.eigenvalue, merged.eigenspace)
 
@@ -132,109 +130,102 @@ def compare(
 
     whole(draws, "draws", 0)
     whole(seed, "seed", 0)
-    first, second = align(a, b)
-    for side in (first, second):
+    aligned = align(a, b)
+    for side in aligned:
         side.require_complete("a comparison")
-        require_every_magnitude(side, "A comparison")
         if zero:
             side.require_zeros("a comparison with zero components")
+    first, second = map(merged_view, aligned)
     rows = first if first.row_dims else second
     x, y = spread_evenly(first, zero), spread_evenly(second, zero)
-    measures = measure_pairs(x, y)
-    measures["chance_low"], measures["chance_high"] = correlation_chance(x, y, draws, seed)
+    measures = measure_pairs(x, y) | correlation_chance(x, y, draws, seed)
     variables: dict[str, Any] = {name: rows.placed(array, "hop") for name, array in measures.items()}
-    variables["status"] = rows.placed(_status(measures), "hop")
+    flat = np.where(np.isnan(measures["correlation"]), "undefined correlation: a flat spectrum", "ok")
+    status = np.where(np.isnan(measures["cosine"]), "undefined: a spectrum without energy", flat)
+    variables["status"] = rows.placed(status, "hop")
+    groups, count = level_groups(first, "band", bands)
     coords: dict[str, Any] = {"algorithm": list(first.algorithms), "hop": list(first.hops)} | rows.row_coordinates()
-    merged = first if first.is_bands else view(merge_eigenspaces(first.ds))
-    groups, count = level_groups(merged, "band", bands)
-    coords |= level_coordinates(merged, groups, count, "band")
+    coords |= level_coordinates(first, groups, count, "band")
     shift = band_shares(y, groups, count) - band_shares(x, groups, count)
     variables["energy_shift"] = rows.placed(shift, "hop", "band")
     attributes = attributes_of(first.ds, "comparison") | {"zero": int(zero), "draws": draws, "seed": seed}
     reason = why_untested(first, second, draws)
     attributes["shift_test"] = f"none: {reason}" if reason else NULL
-    if not reason:
-        for name, array in shift_intervals(first, second, bands, draws, seed).items():
-            every = np.full(shift.shape, np.nan)
-            every[first.algorithms.index(EXACT)] = array
-            variables[name] = rows.placed(every, "hop", "band")
+    for name, array in {} if reason else shift_intervals(first, second, bands, draws, seed).items():
+        every = np.full(shift.shape, np.nan)
+        every[first.algorithms.index(EXACT)] = array
+        variables[name] = rows.placed(every, "hop", "band")
     if EXACT in first.algorithms and not any(ZERO_DROPPED in side.ds.attrs for side in (first, second)):
         for name, side in (("off_zero_a", first), ("off_zero_b", second)):
             variables[name] = side.placed(off_zero_share(side), "hop", algorithm=False)
     return xr.Dataset(variables, coords, attributes)
 
 
-def correlation_chance(x: SpreadSpectra, y: SpreadSpectra, draws: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def correlation_chance(x: SpreadSpectra, y: SpreadSpectra, draws: int, seed: int) -> dict[str, np.ndarray]:
     """Compute 2.5 and 97.5 % of the correlation with eigenspaces in random order: ``(algorithm, T, hop)`` each."""
     u, v = np.broadcast_arrays(x.values, y.values)
     low, high = (np.full(u.shape[:-1], np.nan) for _ in range(2))
     for place in np.ndindex(u.shape[:-1] if draws else (0,)):
-        used = np.flatnonzero(~np.isnan(u[place]) & ~np.isnan(v[place]) & (x.weights[place[-1]] > 0))
+        weights = x.weights[place[-1]]
+        used = np.flatnonzero(~np.isnan(u[place]) & ~np.isnan(v[place]) & (weights > 0))
         if len(used) < 2:
             continue
-        weights = x.weights[place[-1]][used] / x.weights[place[-1]][used].sum()
         one, other = (squarable(side[place][used])[0] for side in (u, v))
         mixed = orders(seed, len(used), 0, draws)
         # Each order for both sides in turn, so that exchanging the two results changes nothing.
         pairs = [(one[None], other[mixed]), (one[mixed], other[None])]
-        found = np.concatenate([_correlations(*pair, weights) for pair in pairs])
+        found = np.concatenate([_correlation(*pair, weights[used] / weights[used].sum()) for pair in pairs])
         if np.isfinite(found).all():
             low[place], high[place] = np.percentile(found, (2.5, 97.5))
-    return low, high
+    return {"chance_low": low, "chance_high": high}
 
 
-def _correlations(u: np.ndarray, v: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Correlate rows ``(draws or 1, a)`` with weights that add up to 1; NaN for flat ones."""
-    u, v = (side - (side @ weights)[:, None] for side in (u, v))
-    spread = np.sqrt((u**2 @ weights) * (v**2 @ weights))
-    return np.divide((u * v) @ weights, spread, out=np.full(spread.shape, np.nan), where=spread > FLAT**2)
+def _correlation(u: np.ndarray, v: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Correlate along the last axis, with weights that add up to 1; NaN where a side is flat."""
+    off_u, off_v = (side - np.sum(weights * side, axis=-1, keepdims=True) for side in (u, v))
+    (size_u, size_v), (spread_u, spread_v) = (
+        [np.sqrt(np.sum(weights * one**2, axis=-1)) for one in sides] for sides in ((u, v), (off_u, off_v))
+    )
+    varies = (spread_u > FLAT * size_u) & (spread_v > FLAT * size_v)
+    return _over(np.sum(weights * off_u * off_v, axis=-1), spread_u * spread_v, varies)
+
+
+def _over(a: np.ndarray, b: np.ndarray, some: np.ndarray) -> np.ndarray:
+    """Divide where that is defined; NaN elsewhere."""
+    return np.divide(a, b, out=np.full(np.shape(a), np.nan), where=some)
 
 
 def measure_pairs(x: SpreadSpectra, y: SpreadSpectra) -> dict[str, np.ndarray]:
     """Compute all measures of two spectra per hop, ``(algorithm, T, hop)`` each."""
     u, v = np.broadcast_arrays(x.values, y.values)
     present = ~(np.isnan(u) | np.isnan(v))
-    w = np.where(present, x.weights, 0.0)
     # No measure depends on the spectra's sizes, and their squares must keep their digits.
     u, v = (squarable(np.where(present, array, 0.0))[0] for array in (u, v))
-    total = w.sum(axis=-1)
-    nothing = total == 0
-    total = np.where(nothing, 1.0, total)
-
-    def mean(array: np.ndarray) -> np.ndarray:
-        return np.sum(w * array, axis=-1) / total
-
-    size_u, size_v = np.sqrt(mean(u * u)), np.sqrt(mean(v * v))
-    off_u, off_v = u - mean(u)[..., None], v - mean(v)[..., None]
-    spread_u, spread_v = np.sqrt(mean(off_u**2)), np.sqrt(mean(off_v**2))
-    varies = (spread_u > FLAT * size_u) & (spread_v > FLAT * size_v)
-    exists = (size_u > 0) & (size_v > 0) & ~nothing
-    unit_u, unit_v = u / _safe(size_u, total), v / _safe(size_v, total)
+    w = np.where(present, x.weights, 0.0)
+    total = np.maximum(w.sum(axis=-1), 1.0)
+    w, root = w / total[..., None], np.sqrt(total)
+    size_u, size_v = (np.sqrt(np.sum(w * one**2, axis=-1)) for one in (u, v))
+    exists = (size_u > 0) & (size_v > 0)
+    length_u, length_v = (np.where(size > 0, size * root, 1.0)[..., None] for size in (size_u, size_v))
+    unit_u, unit_v = u / length_u, v / length_v  # a spectrum of zeros stays zeros
     difference = np.where(w > 0, unit_v - unit_u, 0.0)
     where = np.argmax(np.abs(difference), axis=-1)[..., None]
-    at = np.broadcast_to(x.eigenvalue, difference.shape), np.broadcast_to(x.eigenspace, difference.shape)
 
-    def take(array: np.ndarray) -> np.ndarray:
-        return np.where(exists, np.take_along_axis(array, where, axis=-1)[..., 0], np.nan)
+    def at_largest(array: np.ndarray) -> np.ndarray:
+        found = np.take_along_axis(np.broadcast_to(array, difference.shape), where, axis=-1)[..., 0]
+        return np.where(exists, found, np.nan)
 
-    largest = take(difference)
+    largest = at_largest(difference)
     return {
-        "correlation": np.divide(
-            mean(off_u * off_v), spread_u * spread_v, out=np.full(total.shape, np.nan), where=varies
-        ),
-        "cosine": np.divide(mean(u * v), size_u * size_v, out=np.full(total.shape, np.nan), where=exists),
-        "cosine_flat_a": np.divide(mean(u), size_u, out=np.full(total.shape, np.nan), where=size_u > 0),
-        "cosine_flat_b": np.divide(mean(v), size_v, out=np.full(total.shape, np.nan), where=size_v > 0),
+        "correlation": _correlation(u, v, w),
+        "cosine": _over(np.sum(w * u * v, axis=-1), size_u * size_v, exists),
+        "cosine_flat_a": _over(np.sum(w * u, axis=-1), size_u, size_u > 0),
+        "cosine_flat_b": _over(np.sum(w * v, axis=-1), size_v, size_v > 0),
         "largest_difference": largest,
-        "at_eigenvalue": np.where(np.abs(largest) > SAME, take(at[0]), np.nan),
-        "at_eigenspace": np.where(np.abs(largest) > SAME, take(at[1].astype(float)), np.nan),
+        "at_eigenvalue": np.where(np.abs(largest) > SAME, at_largest(x.eigenvalue), np.nan),
+        "at_eigenspace": np.where(np.abs(largest) > SAME, at_largest(x.eigenspace.astype(float)), np.nan),
         "wasserstein": np.where(exists, _wasserstein(w * u**2, w * v**2, x.eigenvalue), np.nan),
     }
-
-
-def _safe(size: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Length of a spectrum over all its components; 1 for a spectrum of zeros, which stays zeros."""
-    return np.where(size > 0, size * np.sqrt(total), 1.0)[..., None]
 
 
 def _wasserstein(a: np.ndarray, b: np.ndarray, eigenvalue: np.ndarray) -> np.ndarray:
@@ -247,12 +238,5 @@ def _wasserstein(a: np.ndarray, b: np.ndarray, eigenvalue: np.ndarray) -> np.nda
 def band_shares(x: SpreadSpectra, groups: np.ndarray, count: int) -> np.ndarray:
     """Share of energy in each band: ``(algorithm, T, hop, band)``."""
     energy = squarable(group_reduce(x.values * np.sqrt(x.weights), groups, count))[0] ** 2
-    total = np.nansum(energy, axis=-1, keepdims=True)
-    return np.divide(energy, total, out=np.full(energy.shape, np.nan), where=total > 0)
-
-
-def _status(measures: dict[str, np.ndarray]) -> np.ndarray:
-    empty, flat = np.isnan(measures["cosine"]), np.isnan(measures["correlation"])
-    return np.where(
-        empty, "undefined: a spectrum without energy", np.where(flat, "undefined correlation: a flat spectrum", "ok")
-    )
+    total = np.broadcast_to(np.nansum(energy, axis=-1, keepdims=True), energy.shape)
+    return _over(energy, total, total > 0)

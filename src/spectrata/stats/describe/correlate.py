@@ -95,36 +95,24 @@ def _values(spectra: View, of: str) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def _matched(score: Any, spectra: View) -> np.ndarray:
-    """The score in the order of the result's rows: by label where it has labels."""
+    """Order the score by the result's rows: by label where it has labels that do more than count."""
+    import pandas as pd
+
     labels = spectra.rows or []
-    given = _labels(score, spectra)
-    if given is not None:
-        position = {label: index for index, label in enumerate(given)}
-        lacking = [label for label in labels if label not in position]
-        if lacking or len(position) < len(given):
+    given = pd.Series(score) if isinstance(score, Mapping) else score
+    if hasattr(given, "dims") and getattr(given, "coords", {}):
+        given = given.to_series()
+    if isinstance(given, pd.Series):
+        counted = given.index.equals(pd.RangeIndex(len(given))) and not set(given.index) & set(labels)
+        lacking = [label for label in labels if label not in given.index]
+        if not counted and (lacking or not given.index.is_unique):
             what = f"lacks {shown(lacking[0])}" if lacking else "has a label twice"
             raise OptionError(f"score is labelled and {what}; give one number for each snapshot of the result.")
-        order = [position[label] for label in labels]
-        values = np.asarray(list(score.values()) if isinstance(score, Mapping) else score, dtype=float)
-        score = values.ravel()[order]
-    target = np.asarray(score, dtype=float)
+        given = given if counted else given.loc[labels]
+    target = np.asarray(given, dtype=float)
     if target.shape != (len(labels),) or not np.isfinite(target).all():
         raise OptionError(f"score needs one finite number for each of the {len(labels)} snapshots.")
     return target
-
-
-def _labels(score: Any, spectra: View) -> list[Any] | None:
-    """The labels of a mapping, a Series or a DataArray; None for a plain array, and for labels that only count."""
-    if isinstance(score, Mapping):
-        return list(score)
-    if hasattr(score, "dims") and score.ndim == 1:
-        dim = score.dims[0]
-        return score[dim].values.tolist() if dim in score.coords else None
-    if hasattr(score, "index") and hasattr(score, "to_numpy"):
-        given = score.index.tolist()
-        only_counted = given == list(range(len(given))) and not set(given) & set(spectra.rows or [])
-        return None if only_counted else given
-    return None
 
 
 def pearson(values: np.ndarray, target: np.ndarray) -> np.ndarray:

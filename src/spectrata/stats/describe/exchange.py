@@ -1,16 +1,13 @@
 """Test differences of band shares by exchanging two signals at random nodes."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 
 from spectrata.core.bases.basis import EigenBasis, coefficients_of
-from spectrata.core.plan import make_plan
+from spectrata.core.hop import split_along
+from spectrata.core.operators import Operator
 from spectrata.core.registry import EXACT
 from spectrata.core.strata import Stratum
 from spectrata.inputs.signals import Signal, potential
-from spectrata.kernels.backend import NUMPY
 from spectrata.kernels.scaling import LAST_DIGITS
 from spectrata.results.schema import View
 from spectrata.stats.describe.levels import level_groups, rebuild
@@ -46,41 +43,28 @@ def why_untested(a: View, b: View, draws: int) -> str:
 
 def shift_intervals(a: View, b: View, bands: int, draws: int, seed: int) -> dict[str, np.ndarray]:
     """Compute interval and corrected p of the shifts of band shares, b less a: ``(R, H, bands)``, NaN if untested."""
-    strat = rebuild(a)
-    options: dict[str, Any] = {name: a.options[name] for name in ("laplacian", "self_loops") if name in a.options}
-    plan = make_plan(EXACT, options, a.n_nodes, keep=(), diagnose=False)
-    pairs = list(_pairs(a, b))
-    chosen = range(len(pairs)) if len(pairs) <= TESTED else (0, len(pairs) - 1)
-    parts = Stratum(1, strat.graph.n_nodes, strat.graph.edges).parts if plan.options.operator.has_constants else None
-    ready = {row: comparable(*pairs[row], parts, a.metric) for row in chosen}
-    names = ("shift_low", "shift_high", "shift_p")
-    out = {name: np.full((len(pairs), len(a.hops), bands), np.nan) for name in names}
-    if not any(ready.values()):
-        return out
-    strat.announce(plan, NUMPY)
-    signs = exchange_signs(seed, a.n_nodes, draws)
-    for hop in strat.hops:
-        _, basis = strat.prepared(hop, plan)
-        forms = band_forms(basis, bands)
-        for row, forms_of_pair in ready.items():
-            found = [max_shift_test(exchanged_shifts(*pair, forms, signs)) for pair in forms_of_pair]
-            if found:
-                reach, p = (np.max([one[k] for one in found], axis=0) for k in (0, 1))
-                for name, values in zip(names, (-reach, reach, p), strict=True):
-                    out[name][row, a.hops.index(hop)] = values
-    return out
-
-
-def _pairs(a: View, b: View) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield potentials ``(n, d)`` of both signals for every row, over one common power of two."""
-    signals = a.signal, b.signal
-    assert signals[0] is not None
-    assert signals[1] is not None
-    first, second = (potential(Signal(values, None), a.metric, "zero") for values in (signals[0], signals[1]))
-    for row in range(max(len(first), len(second))):
+    operator = Operator(a.options["laplacian"], a.options["self_loops"])
+    strat = rebuild(a).using(**operator.arguments)
+    first, second = (potential(Signal(np.asarray(side), None), a.metric, "zero") for side in (a.signal, b.signal))
+    count = max(len(first), len(second))
+    parts = Stratum(1, a.n_nodes, strat.graph.edges).parts if operator.has_constants else None
+    ready = {}
+    for row in range(count) if count <= TESTED else (0, count - 1):
         i, j = row % len(first), row % len(second)
-        common = max(first.scale[i], second.scale[j])
-        yield first.values[i] * (first.scale[i] / common), second.values[j] * (second.scale[j] / common)
+        common = max(first.scale[i], second.scale[j])  # a power of two of both
+        pair = first.values[i] * (first.scale[i] / common), second.values[j] * (second.scale[j] / common)
+        ready[row] = comparable(*pair, parts, a.metric)
+    out = {name: np.full((count, len(a.hops), bands), np.nan) for name in ("shift_low", "shift_high", "shift_p")}
+    signs = exchange_signs(seed, a.n_nodes, draws)
+    for place, hop in enumerate(a.hops if any(ready.values()) else ()):
+        forms = band_forms(strat.basis(hop), bands)
+        for row, pairs in ready.items():
+            found = [max_shift_test(exchanged_shifts(*pair, forms, signs)) for pair in pairs]
+            if found:
+                reach, p = np.max(found, axis=0)
+                out["shift_low"][row, place], out["shift_high"][row, place] = -reach, reach
+                out["shift_p"][row, place] = p
+    return out
 
 
 def band_forms(basis: EigenBasis, bands: int) -> np.ndarray:
@@ -120,7 +104,10 @@ def comparable(
     factor between the two signals for a difference; the second does not, since no share depends on these. Means are
     taken off on every connected part of the graph, given by each node's ``parts``, or not at all.
     """
-    mean_a, mean_b = (_means(side, parts) for side in (a, b))
+    if parts is None:
+        mean_a, mean_b = np.zeros_like(a), np.zeros_like(b)
+    else:
+        mean_a, mean_b = (side - split_along(side, parts, None, False)[1] for side in (a, b))
     both = (mean_a + mean_b) / 2
     size = [np.linalg.norm(side - mean) for side, mean in ((a, mean_a), (b, mean_b))]
     floor = LAST_DIGITS if metric == "euclidean" and parts is not None else FLOOR
@@ -128,15 +115,6 @@ def comparable(
         return []
     common = np.sqrt((np.sum((a - both) ** 2) + np.sum((b - both) ** 2)) / 2)
     return [((a - both) / common, (b - both) / common), ((a - mean_a) / size[0], (b - mean_b) / size[1])]
-
-
-def _means(values: np.ndarray, parts: np.ndarray | None) -> np.ndarray:
-    """Average over each node's part, ``(n, d) -> (n, d)``; 0 without parts."""
-    if parts is None:
-        return np.zeros_like(values)
-    sizes = np.bincount(parts)
-    sums = np.stack([np.bincount(parts, column) for column in values.T], axis=1)
-    return (sums / sizes[:, None])[parts]
 
 
 def max_shift_test(shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

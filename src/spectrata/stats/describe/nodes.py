@@ -11,28 +11,28 @@ from spectrata.bands.edges import band_edges
 from spectrata.bands.filters import Filtered
 from spectrata.bands.settings import SPACINGS, given_bands
 from spectrata.core.hop import ZERO_VECTOR
+from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
-from spectrata.inputs.graphs import Graph
 from spectrata.inputs.numbers import one_of, whole
-from spectrata.inputs.signals import Potential, Signal, as_signal, potential
+from spectrata.inputs.signals import Potential, as_signal, potential
 from spectrata.kernels.scaling import require_squarable, rescale, squarable
-from spectrata.results.build import in_units
-from spectrata.stats.describe.frequencies import HopFrequencies, Precision, Response, Source, require_room, source
+from spectrata.results.build import along_rows, in_units, with_long_names
+from spectrata.stats.describe.frequencies import HopFrequencies, checked_precision, each_hop, require_room, stratified
 from spectrata.stats.labelled import graph_variables, node_coordinates
 
 if TYPE_CHECKING:
     import xarray as xr
 
-NODES = "nodes"  # attribute "kind" of a result of node_energy
+# The variables of node_energy: dimensions as they are computed, and names in words.
+ENERGIES = {
+    "energy": (("snapshot", "hop", "node", "band"), "energy of each node in each band"),
+    "zero_energy": (("snapshot", "hop", "node"), "energy of each node at eigenvalue 0"),
+    "total_energy": (("snapshot", "hop"), "energy of all nodes at all eigenvalues, also those outside the bands"),
+    "energy_error": (("snapshot", "hop", "band"), "bound on the sum over nodes of the absolute errors of energy"),
+}
 LONG_NAMES = {
-    "energy": "energy of each node in each band",
-    "zero_energy": "energy of each node at eigenvalue 0",
-    "total_energy": "energy of all nodes at all eigenvalues, also those outside the bands",
-    "energy_error": "bound on the sum over nodes of the absolute errors of energy",
     "band_lower": "lower edge of the band, not in it",
     "band_upper": "upper edge of the band, in it",
-    "status": "ok, or why values are NaN or not as exact as asked",
-    "edges": "rows of the nodes that each edge of the graph joins",
     "position": "where the node is, as the graph says",
     "node_row": "row of the node in the graph",
 }
@@ -109,30 +109,38 @@ def filter_signal(
     """
     if (band is None) == (response is None):
         raise OptionError("Give either band=(lower, upper) or response=, a function of the eigenvalues.")
-    precision = Precision.given(tol, steps)
-    given = source(graph, [whole(hop, "hop")], exact, weights)
-    known = as_signal(signal, given.graph)
-    shape = known.values.shape
-    require_room(given.graph, shape[0] * shape[2], 3)
+    import xarray as xr
+
+    precision = checked_precision(tol, steps)
+    strat, exact = stratified(graph, [whole(hop, "hop")], exact, weights)
+    known = as_signal(signal, strat.graph)
+    snapshots, n, d = known.values.shape
+    require_room(n, snapshots * d, 3)
     values, scale = squarable(known.values, (1, 2))  # (T, n, d), (T, 1, 1)
-    columns = np.ascontiguousarray(values.transpose(1, 0, 2)).reshape(shape[1], -1)  # (n, T d)
-    at = next(given.each(given.operator, precision))
-    zero, rest = at.split(columns)
+    at = next(each_hop(strat, exact, precision))
+    zero, rest = at.split(np.ascontiguousarray(values.transpose(1, 0, 2)).reshape(n, -1))  # (n, T d) each
     if response is not None:
         checked = _checked(response)
         found, place, kept = at.responded(rest, checked), 0, float(checked(np.zeros(1))[0])
     else:
-        assert band is not None
         found, place, kept = _banded(at, rest, band)
-    filtered = at.signal(found.values[place] + kept * zero)
-    out = rescale(filtered.reshape(shape[1], shape[0], shape[2]).transpose(1, 0, 2), scale)
-    error = np.sqrt(np.sum(found.error[place].reshape(shape[0], -1) ** 2, axis=1)) * scale[:, 0, 0]
-    facts = _facts(given) | {"hop": at.hop, "exact": int(given.exact), "degree": found.degree}
+    filtered = at.signal(found.values[place] + kept * zero).reshape(n, snapshots, d).transpose(1, 0, 2)
+    error = np.sqrt(np.sum(found.error[place].reshape(snapshots, -1) ** 2, axis=1)) * scale[:, 0, 0]
+    axes = known.axes
+    coords: dict[str, Any] = axes | node_coordinates(strat.graph) | {"status": found.status}
+    coords["error"] = along_rows(error, ("snapshot",), axes)
+    if known.columns is not None:
+        coords["dimension"] = list(known.columns)
+    facts = _facts(strat) | {"hop": hop, "exact": int(exact), "degree": found.degree}
     facts["band"] = str(getattr(response, "__name__", "response") if band is None else tuple(band))
-    return _labelled(out, error, found.status, known, given.graph, _is_flat(signal, known), facts)
+    dims, array = along_rows(rescale(filtered, scale), ("snapshot", "node", "dimension"), axes)
+    out = xr.DataArray(array, coords, dims, "filtered", facts)
+    axes_given = getattr(signal, "ndim", np.ndim(signal) if isinstance(signal, (list, tuple)) else 1)
+    flat = d == 1 and axes_given < 2 and known.snapshots is None  # without an axis of columns
+    return out.isel(dimension=0, drop=True) if flat else out
 
 
-def _checked(response: Callable[[np.ndarray], Any]) -> Response:
+def _checked(response: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray], np.ndarray]:
     def checked(values: np.ndarray) -> np.ndarray:
         found = np.asarray(response(values))
         if found.dtype.kind not in "fiub" or found.shape not in (values.shape, ()):
@@ -148,7 +156,7 @@ def _checked(response: Callable[[np.ndarray], Any]) -> Response:
     return checked
 
 
-def _banded(at: HopFrequencies, rest: np.ndarray, band: Sequence[float | None]) -> tuple[Filtered, int, float]:
+def _banded(at: HopFrequencies, rest: np.ndarray, band: Any) -> tuple[Filtered, int, float]:
     """Filter columns by one interval: all bands that it makes, which of them it is, and its factor at 0."""
     try:
         lower, upper = (None if edge is None else float(edge) for edge in band)
@@ -158,46 +166,16 @@ def _banded(at: HopFrequencies, rest: np.ndarray, band: Sequence[float | None]) 
     if not low < high or np.isnan([low, high]).any():
         raise OptionError(f"band={band!r} is empty; it keeps eigenvalues above the first and up to the second number.")
     edges = [edge for edge in (low, high) if 0.0 < edge < np.inf]
-    found = at.in_bands(rest, np.array(edges))
-    if high <= 0.0:
-        found = Filtered(np.zeros((1, *rest.shape)), np.zeros((1, rest.shape[1])), 0)
+    found = at.in_bands(rest if high > 0.0 else np.zeros_like(rest), np.array(edges))
     return found, int(low > 0.0), float(low < 0.0 <= high)
 
 
-def _is_flat(signal: Any, known: Signal) -> bool:
-    """Say whether a signal has no axis of columns."""
-    axes = getattr(signal, "ndim", None)
-    if axes is None:
-        axes = np.ndim(signal) if isinstance(signal, (list, tuple)) else 1
-    return known.values.shape[2] == 1 and axes < 2 and known.snapshots is None
-
-
-def _labelled(
-    values: np.ndarray, error: np.ndarray, status: str, signal: Signal, graph: Graph, flat: bool, facts: dict[str, Any]
-) -> "xr.DataArray":
-    import xarray as xr
-
-    time = signal.snapshots is not None
-    dims = (("snapshot",) if time else ()) + (("node",) if flat else ("node", "dimension"))
-    array = values if time else values[0]
-    coords: dict[str, Any] = node_coordinates(graph)
-    coords |= {"error": ("snapshot", error) if time else error[0], "status": status}
-    if time:
-        coords["snapshot"] = list(signal.snapshots or ())
-    if signal.columns is not None and not flat:
-        coords["dimension"] = list(signal.columns)
-    return xr.DataArray(array[:, 0] if flat else array, coords, dims, "filtered", facts)
-
-
-def _facts(given: Source) -> dict[str, Any]:
-    return {
-        "laplacian": given.operator.laplacian,
-        "self_loops": int(given.operator.self_loops),
-        "weights": given.weights,
-        "graph_hash": given.graph.digest,
-        "n_nodes": given.graph.n_nodes,
-        "spectrata_version": __version__,
-    }
+def _facts(strat: Stratification) -> dict[str, Any]:
+    """The attributes that say what a description was made with."""
+    operator = strat.computing.operator()
+    known = {"laplacian": operator.laplacian, "self_loops": int(operator.self_loops), "weights": strat.weights}
+    graph = {"graph_hash": strat.graph.digest, "n_nodes": strat.graph.n_nodes}
+    return known | graph | {"spectrata_version": __version__}
 
 
 def node_energy(
@@ -266,81 +244,53 @@ def node_energy(
     >>> ds["energy"].sum("node").values.round(2).tolist()
     [[0.15, 0.85]]
     """
-    precision = Precision.given(tol, steps)
+    import xarray as xr
+
+    precision = checked_precision(tol, steps)
     one_of(spacing, "spacing", SPACINGS)
-    cut = given_bands(bands)
-    seed = whole(seed, "seed", 0)
-    given = source(graph, hops, exact, weights)
-    known = as_signal(signal, given.graph)
-    field = potential(known, metric, zero_vectors, given.graph.names)
+    cut, seed = given_bands(bands), whole(seed, "seed", 0)
+    strat, exact = stratified(graph, hops, exact, weights)
+    known = as_signal(signal, strat.graph)
+    field = potential(known, metric, zero_vectors, strat.graph.names)
     if field.metric == "euclidean":
         require_squarable(known.values, "Energies")
-    count = cut if isinstance(cut, int) else len(cut) - 1
-    require_room(given.graph, known.values.shape[2], count + 1)
-    found = [_hop_energy(at, field, cut, spacing) for at in given.each(given.operator, precision, seed)]
-    asked = {"bands": cut if isinstance(cut, int) else cut.tolist(), "spacing": spacing, "seed": seed}
-    asked |= {"zero_vectors": zero_vectors, "exact": given.exact, "tol": tol, "steps": steps}
-    facts = _facts(given) | {"kind": NODES, "metric": field.metric, "options": json.dumps(asked)}
-    return _dataset(found, field, known, given.graph, facts)
+    asked: dict[str, Any] = {"bands": cut if isinstance(cut, int) else cut.tolist(), "spacing": spacing, "seed": seed}
+    asked |= {"zero_vectors": zero_vectors, "exact": exact, "tol": tol, "steps": steps}
+    require_room(strat.graph.n_nodes, known.values.shape[2], cut + 1 if isinstance(cut, int) else len(cut))
+    found = [_hop_energy(at, field, cut, spacing) for at in each_hop(strat, exact, precision, seed)]
+    axes = known.axes
+    variables: dict[str, Any] = {}
+    for name, (dims, words) in ENERGIES.items():
+        array = in_units(np.stack([hop[name] for hop in found], axis=1), field.scale**2, field.undefined)
+        variables[name] = (*along_rows(array, dims, axes), {"long_name": words})
+    status = np.stack([hop["status"] for hop in found], axis=1)
+    variables["status"] = along_rows(status, ("snapshot", "hop"), axes)
+    edges = np.stack([hop["edges"] for hop in found])  # (hop, B + 1)
+    coords = node_coordinates(strat.graph) | {"hop": list(strat.hops), "band": np.arange(edges.shape[1] - 1)} | axes
+    coords |= {"band_lower": (("hop", "band"), edges[:, :-1]), "band_upper": (("hop", "band"), edges[:, 1:])}
+    facts = {"kind": "nodes", "metric": field.metric, "options": json.dumps(asked)}
+    ds = xr.Dataset(variables | graph_variables(strat.graph), coords, _facts(strat) | facts)
+    for name in LONG_NAMES.keys() & ds.variables:
+        ds[name].attrs["long_name"] = LONG_NAMES[name]
+    return with_long_names(ds).transpose("snapshot", "node", "hop", "band", ..., missing_dims="ignore")
 
 
-def _hop_energy(at: HopFrequencies, field: Potential, bands: int | np.ndarray, spacing: str) -> dict[str, Any]:
-    """Compute ``energy (T, n, B)``, ``zero (T, n)``, ``total (T,)``, ``error (T, B)``, ``status (T,)`` of one hop."""
+def _hop_energy(at: HopFrequencies, field: Potential, bands: int | np.ndarray, spacing: str) -> dict[str, np.ndarray]:
+    """Compute the energies of one hop, its first axis the snapshots, and the ``edges`` of its bands."""
     edges = band_edges(at.spectrum, bands, spacing)
     # What lies below the first edge is a band of its own, left out at the end.
     first = int(edges[0] > 0.0)
     inner = edges[:-1] if first else edges[1:-1]
-    energy, zero, total, error, status = [], [], [], [], []
+    found: dict[str, list[Any]] = {name: [] for name in (*ENERGIES, "status")}
     for t, undefined in zip(field.values, field.undefined, strict=True):
         constant, rest = at.split(t)
         parts = at.in_bands(rest, inner)
-        energy.append(np.sum(parts.values[first:] ** 2, axis=2).T)
-        zero.append(np.sum(constant**2, axis=1))
-        total.append(np.sum(constant**2) + np.sum(rest**2))
+        energy = np.sum(parts.values[first:] ** 2, axis=2)  # (B, n)
+        found["energy"].append(energy.T)
+        found["zero_energy"].append(np.sum(constant**2, axis=1))
+        found["total_energy"].append(np.sum(constant**2) + np.sum(rest**2))
         # sum | |y + e|^2 - |y|^2 | <= 2 |y| |e| + |e|^2
         off = np.sqrt(np.sum(parts.error[first:] ** 2, axis=1))
-        error.append(2 * np.sqrt(np.sum(energy[-1], axis=0)) * off + off**2)
-        status.append(ZERO_VECTOR if undefined else parts.status)
-    return {
-        "hop": at.hop,
-        "edges": edges,
-        "energy": np.stack(energy),
-        "zero": np.stack(zero),
-        "total": np.array(total),
-        "error": np.stack(error),
-        "status": np.array(status, dtype=object),
-    }
-
-
-def _dataset(
-    found: list[dict[str, Any]], field: Potential, signal: Signal, graph: Graph, facts: dict[str, Any]
-) -> "xr.Dataset":
-    import xarray as xr
-
-    time = signal.snapshots is not None
-    front = ("snapshot",) if time else ()
-
-    def joined(name: str, axis: int, dims: tuple[str, ...]) -> tuple[tuple[str, ...], np.ndarray]:
-        array = np.stack([hop[name] for hop in found], axis=axis)
-        if array.dtype.kind == "f":
-            array = in_units(array, field.scale**2, field.undefined)
-        array = array.astype(str) if array.dtype == object else array
-        return (*front, *dims), array if time else array[0]
-
-    cut = np.stack([hop["edges"] for hop in found])  # (hop, B + 1)
-    variables: dict[str, Any] = {
-        "energy": joined("energy", 2, ("node", "hop", "band")),
-        "zero_energy": joined("zero", 2, ("node", "hop")),
-        "total_energy": joined("total", 1, ("hop",)),
-        "energy_error": joined("error", 1, ("hop", "band")),
-        "status": joined("status", 1, ("hop",)),
-    } | graph_variables(graph)
-    coords = node_coordinates(graph) | {"hop": [hop["hop"] for hop in found], "band": np.arange(cut.shape[1] - 1)}
-    coords |= {"band_lower": (("hop", "band"), cut[:, :-1]), "band_upper": (("hop", "band"), cut[:, 1:])}
-    if time:
-        coords["snapshot"] = list(signal.snapshots or ())
-    ds = xr.Dataset(variables, coords, facts)
-    for name, words in LONG_NAMES.items():
-        if name in ds.variables:
-            ds[name].attrs["long_name"] = words
-    return ds
+        found["energy_error"].append(2 * np.sqrt(np.sum(energy, axis=1)) * off + off**2)
+        found["status"].append(ZERO_VECTOR if undefined else parts.status)
+    return {name: np.array(values) for name, values in found.items()} | {"edges": edges}

@@ -15,7 +15,7 @@ from spectrata.inputs.signals import Signal, as_signal, resolve_metric
 from spectrata.results.build import attributes_of
 from spectrata.results.schema import View
 from spectrata.stats.describe.align import align
-from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups, plan_of
+from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups
 from spectrata.stats.describe.spectrum import FLOOR, lengths, rounding_floor
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ def response(
     >>> found["share_before"].loc[1].values.round(2).tolist(), found["share_after"].loc[1].values.round(2).tolist()
     ([0.66, 0.34], [0.96, 0.04])
     """
+    import xarray as xr
+
     one_of(level, "level", ("band", "eigenspace"))
     if graph is not None:
         strat = as_stratification(graph, hops, weights)
@@ -98,13 +100,18 @@ def response(
             raise OptionError("The results hold their own options; leave out metric.")
         first, second = _of_results(before, after, algorithm)
     groups, count = level_groups(first, level, bands)
-    rule = row_of(algorithm).merge_rule(first.options)
-    off = _off_zero_groups(first, groups, count)
-    start, end = (_energies(side, algorithm, groups, count, rule, off) for side in (first, second))
-    out, gain = _compared(start, end)
-    words = np.where(np.isnan(gain), NO_ENERGY, "ok")
-    labels = level_coordinates(first, groups, count, level)
-    return _labelled(first, out, gain, words, labels, level)
+    before, share_before, size_before = _energies(first, algorithm, groups, count)
+    after, share_after, size_after = _energies(second, algorithm, groups, count)
+    gain = size_after / size_before
+    known = (before > FLOOR * size_before[:, None]) & ~np.isnan(gain)[:, None]  # else there was only rounding before
+    ratio = np.divide(after, before, out=np.full(before.shape, np.nan), where=known)
+    bands_of = {"share_before": share_before, "share_after": share_after}
+    bands_of |= {"response": ratio, "relative": ratio / gain[:, None]}
+    dims = ("hop", "band" if level == "band" else "component")
+    variables: dict[str, Any] = {name: (dims, array) for name, array in bands_of.items()}
+    variables |= {"gain": ("hop", gain), "status": ("hop", np.where(np.isnan(gain), NO_ENERGY, "ok"))}
+    coords = {"hop": list(first.hops)} | level_coordinates(first, groups, count, level)
+    return xr.Dataset(variables, coords, attributes_of(first.ds, "response") | {"level": level})
 
 
 def _of_signals(
@@ -116,9 +123,10 @@ def _of_signals(
         if len(signal.values) > 1:
             raise OptionError(f"{word} holds {len(signal.values)} snapshots; give one, such as signal[0].")
     one = resolve_metric(metric, min(signal.values.shape[2] for signal in known))
-    plan = plan_of(strat, algorithm, seed)
-    results = [strat.compute(Signal(signal.values, None), plan, one) for signal in known]
-    return align(results[0], results[1], ("before", "after"))
+    before, after = (
+        strat.using(keep=()).spectra(Signal(x.values, None), algorithm, metric=one, seed=seed) for x in known
+    )
+    return align(before, after, ("before", "after"))
 
 
 def _of_results(before: "xr.Dataset", after: "xr.Dataset", algorithm: str) -> tuple[View, View]:
@@ -137,46 +145,10 @@ def _of_results(before: "xr.Dataset", after: "xr.Dataset", algorithm: str) -> tu
     return first, second
 
 
-def _off_zero_groups(view: View, groups: np.ndarray, count: int) -> np.ndarray:
-    """Mark the groups that hold components off zero: ``(hop, group)``."""
-    off = np.zeros((len(groups), count), dtype=bool)
-    for row, group in enumerate(groups):
-        off[row, group[(group >= 0) & view.off_zero[row]]] = True
-    return off
-
-
-def _energies(
-    side: View, algorithm: str, groups: np.ndarray, count: int, rule: str, off: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Compute magnitudes per group, shares off zero, and the length off zero, 0 where there is only rounding."""
-    magnitude = side.magnitude[side.row_of(algorithm)][0]  # (hop, N)
-    found = group_reduce(magnitude, groups, count, rule)
-    inside = np.where(off, found, np.nan)
+def _energies(side: View, algorithm: str, groups: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Compute magnitudes per group, shares off zero, and the length off zero, NaN where there is only rounding."""
+    magnitude, rule = side.magnitude[side.row_of(algorithm)][0], row_of(algorithm).merge_rule(side.options)  # (hop, N)
+    inside = group_reduce(magnitude, np.where(side.off_zero, groups, -1), count, rule)
     size = lengths(inside)
-    size = np.where(size > rounding_floor(side) * lengths(magnitude), size, 0.0)
-    with np.errstate(invalid="ignore"):
-        share = np.where(size[:, None] > 0, (inside / np.where(size > 0, size, 1.0)[:, None]) ** 2, np.nan)
-    return found, share, size
-
-
-def _compared(start: tuple[np.ndarray, ...], end: tuple[np.ndarray, ...]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Compute shares, ratios and the gain off zero; a group that holds only rounding before has no ratio."""
-    (first, share_first, size_first), (second, share_second, size_second) = start, end
-    both = (size_first > 0) & (size_second > 0)
-    gain = np.divide(size_second, size_first, out=np.full(both.shape, np.nan), where=both)
-    some = both[:, None] & (first > FLOOR * size_first[:, None])
-    ratio = np.divide(second, first, out=np.full(first.shape, np.nan), where=some)
-    shares = {"share_before": share_first, "share_after": share_second}
-    return shares | {"response": ratio, "relative": ratio / gain[:, None]}, gain
-
-
-def _labelled(
-    spectra: View, out: dict[str, np.ndarray], gain: np.ndarray, words: np.ndarray, labels: dict, level: str
-) -> "xr.Dataset":
-    import xarray as xr
-
-    dims = ("hop", "band" if level == "band" else "component")
-    variables: dict[str, Any] = {name: (dims, array) for name, array in out.items()}
-    variables |= {"gain": ("hop", gain), "status": ("hop", words.astype(str))}
-    attributes = attributes_of(spectra.ds, "response") | {"level": level}
-    return xr.Dataset(variables, {"hop": list(spectra.hops)} | labels, attributes)
+    size = np.where(size > rounding_floor(side) * lengths(magnitude), size, np.nan)
+    return group_reduce(magnitude, groups, count, rule), (inside / size[:, None]) ** 2, size

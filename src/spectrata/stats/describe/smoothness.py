@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata._version import __version__
-from spectrata.core.hop import split_along, split_at_zero
-from spectrata.core.operators import COMBINATORIAL, Operator
+from spectrata.core.hop import split_along
+from spectrata.core.operators import Operator
 from spectrata.core.spectra import as_stratification
 from spectrata.core.strata import Stratum
 from spectrata.errors import warn
 from spectrata.inputs.columns import by_column
-from spectrata.inputs.signals import Signal, as_signal, potential, rounding_of
+from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels import edge_sums
 from spectrata.kernels.scaling import representable, squarable
-from spectrata.results.build import Rows, along_rows
+from spectrata.results.build import along_rows
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 RANK_TOLERANCE = 1e-12
 # Directions closer than this many times the rounding error of the signal are one direction.
 SAME_DIRECTION = 16
-SQUARES = ("dirichlet", "dirichlet_mean", "dirichlet_normalized")
-SIZES = ("norm", "spectral_norm", "mean_row_norm")
+# Measures that grow with the signal, and with which power of it.
+POWERS = dict.fromkeys(("dirichlet", "dirichlet_mean", "dirichlet_normalized"), 2)
+POWERS |= dict.fromkeys(("norm", "spectral_norm", "mean_row_norm"), 1)
 LONG_NAMES = {
     "dirichlet": "sum over edges of w norm(s(x) - s(y))^2 = tr(S^T L S)",
     "dirichlet_share": "dirichlet / norm(S)^2",
@@ -139,77 +140,47 @@ def smoothness(
     field = potential(known, metric, zero_vectors, strat.graph.names)
     values, scale = squarable(known.values, (1, 2))  # squares of 1e300 and 1e-300 have no digits
     units = squarable(known.values)[0]  # every vector by itself: its length does not matter for its direction
-    lost = np.where(field.undefined, np.nan, 0.0)
     t = (potential(known, metric, "zero") if field.undefined.any() else field).values
     apart, zeros = SAME_DIRECTION * known.rounding, zero_vectors == "zero"
     rows = [_per_hop(strat.strata.at(hop), operator, values, units, t, apart, zeros) for hop in strat.hops]
-    for row in rows:
-        row["off_zero"] = row["off_zero"] + lost
-    _rescale(rows, scale[:, 0, 0])
-    axes = Rows(known.snapshots, known.values.shape[2], columns=known.separate).axes
+    arrays = {name: np.stack([row[name] for row in rows], axis=1) for name in rows[0]} | _ranks(values)  # (T, H), (T,)
+    arrays["dead_rows"] = np.mean(~np.any(known.values != 0, axis=2), axis=1)
+    energy, common = np.sum(field.values**2, axis=(1, 2)), np.sum(field.values.mean(axis=1) ** 2, axis=1)
+    arrays["mean_share"] = _over(common * field.values.shape[1], energy)
+    arrays["off_zero"][field.undefined] = np.nan
+    arrays["mean_share"][field.undefined] = np.nan
+    axes = known.axes
     variables: dict[str, Any] = {}
-    for name in rows[0]:
-        array = np.stack([row[name] for row in rows], axis=1)  # (T, hop)
-        variables[name] = along_rows(array, ("snapshot", "hop"), axes)
-    alone = _ranks(values) | {"dead_rows": _dead_rows(known.values)}
-    for name, array in alone.items():
-        if name in SIZES:
-            with np.errstate(over="ignore"):
-                array = array * scale[:, 0, 0]
-            array = np.where(np.isinf(array), np.nan, array)  # the warning above says so
-        variables[name] = along_rows(array, ("snapshot",), axes)
-    common = np.array([mean_share(t) for t in field.values]) + lost
-    variables["mean_share"] = along_rows(common, ("snapshot",), axes)
-    coords: dict[str, Any] = {"hop": list(strat.hops)} | axes
+    for name, array in _in_units(arrays, scale[:, 0, 0]).items():
+        laid = along_rows(array, ("snapshot", "hop")[: array.ndim], axes)
+        variables[name] = (*laid, {"long_name": LONG_NAMES[name]})
     facts: dict[str, Any] = {"metric": field.metric, "graph_hash": strat.graph.digest, "weights": strat.weights}
     facts |= {"kind": "smoothness", "spectrata_version": __version__}
     facts |= {"laplacian": operator.laplacian, "self_loops": int(operator.self_loops)}
-    ds = xr.Dataset(variables, coords, facts)
-    for variable in ds.data_vars:
-        ds[variable].attrs["long_name"] = LONG_NAMES[str(variable)]
-    return ds
+    return xr.Dataset(variables, {"hop": list(strat.hops)} | axes, facts)
 
 
-def measures(
-    stratum: Stratum,
-    values: np.ndarray,
-    metric: str = "auto",
-    zero_vectors: str = "zero",
-    operator: Operator = COMBINATORIAL,
-) -> dict[str, np.ndarray]:
-    """Compute the measures of :func:`smoothness` on one stratum: finite signals ``(T, n, d)`` to arrays ``(T,)``."""
-    apart, zeros = SAME_DIRECTION * rounding_of(values.dtype), zero_vectors == "zero"
-    values = values.astype(np.float64, copy=False)
-    t = potential(Signal(values, None), metric, "zero").values
-    even, scale = squarable(values, (1, 2))
-    row = _per_hop(stratum, operator, even, squarable(values)[0], t, apart, zeros)
-    with np.errstate(over="ignore", under="ignore"):
-        for name in SQUARES:
-            row[name] = row[name] * scale[:, 0, 0] ** 2
-        alone = {name: array * scale[:, 0, 0] if name in SIZES else array for name, array in _ranks(even).items()}
-    found = row | alone | {"dead_rows": _dead_rows(values)}
-    return {name: np.where(np.isinf(array), np.nan, array) for name, array in found.items()}
-
-
-def _dead_rows(values: np.ndarray) -> np.ndarray:
-    return np.mean(~np.any(values != 0, axis=2), axis=1)
-
-
-def _rescale(rows: list[dict[str, np.ndarray]], scale: np.ndarray) -> None:
-    """Multiply powers of two back into the measures that are squares; NaN, with a warning, where they cannot be."""
-    if np.all(scale == 1.0):
-        return
-    fits = representable(scale)
-    factor = np.where(fits, scale, np.nan) ** 2
+def _in_units(arrays: dict[str, np.ndarray], scale: np.ndarray) -> dict[str, np.ndarray]:
+    """Multiply powers of two back into measures; NaN, with a warning for squares, where that leaves double."""
+    fits = representable(scale)  # (T,)
     if not fits.all():
         warn(
             f"Dirichlet energies are squares, and those of {np.count_nonzero(~fits)} of {len(fits)} snapshots leave "
             "the range of double precision: they are NaN, as are lengths that leave it; divide the signal by its "
             "largest value."
         )
-    for row in rows:
-        for name in SQUARES:
-            row[name] = row[name] * factor
+    found = dict(arrays)
+    for name, power in POWERS.items():
+        factor = scale if power == 1 else np.where(fits, scale, np.nan) ** 2
+        with np.errstate(over="ignore"):
+            grown = (arrays[name].T * factor).T
+        found[name] = np.where(np.isinf(grown), np.nan, grown)
+    return found
+
+
+def _over(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Divide; NaN where the second is 0."""
+    return np.divide(a, b, out=np.full(b.shape, np.nan), where=b > 0)
 
 
 def _per_hop(
@@ -232,29 +203,21 @@ def _per_hop(
     for row, s in enumerate(units):
         found = _mean_average_distance(s, stratum.edges, weights, apart, zeros)
         out["mad"][row], out["mad_sum"][row] = found
-        out["off_zero"][row] = _rest(*split_at_zero(stratum, operator, t[row]))
-        out["off_zero_live"][row] = _off_zero_live(stratum, operator, t[row], out["off_zero"][row])
-    share = np.divide(1.0, size, out=np.full(len(values), np.nan), where=size > 0)
-    out["dirichlet_share"] = out["dirichlet"] * share
+        live = np.any(t[row] != 0, axis=1)
+        for name, some in (("off_zero", np.full(len(live), True)), ("off_zero_live", live | ~live.any())):
+            out[name][row] = _off_zero(stratum, operator, t[row], some)
+    out["dirichlet_share"] = _over(out["dirichlet"], size)
     out["dirichlet_mean"] = 2 * out["dirichlet"] / stratum.n_nodes
-    out["dirichlet_normalized_share"] = out["dirichlet_normalized"] * share
+    out["dirichlet_normalized_share"] = _over(out["dirichlet_normalized"], size)
     return {name: out[name] for name in LONG_NAMES if name in out}
 
 
-def _rest(along: np.ndarray, rest: np.ndarray) -> float:
-    """Compute the share of energy in the second of two orthogonal parts; NaN without any."""
-    zero, off = float(np.sum(along**2)), float(np.sum(rest**2))
-    return off / (zero + off) if zero + off > 0 else np.nan
-
-
-def _off_zero_live(stratum: Stratum, operator: Operator, t: np.ndarray, whole: float) -> float:
-    """Compute the share of energy off zero over the nodes whose vector is not zero."""
-    live = np.any(t != 0, axis=1)
-    if live.all() or not live.any():
-        return whole
-    parts = np.unique(stratum.parts[live], return_inverse=True)[1]
-    measure = operator.measure(stratum)[live] if operator.has_measure else None
-    return _rest(*split_along(t[live], parts, measure, operator.weighs_signals))
+def _off_zero(stratum: Stratum, operator: Operator, t: np.ndarray, some: np.ndarray) -> float:
+    """Compute the share of energy off zero over some nodes; NaN without energy."""
+    parts = np.unique(stratum.parts[some], return_inverse=True)[1]
+    measure = operator.measure(stratum)[some] if operator.has_measure else None
+    zero, off = (np.sum(one**2) for one in split_along(t[some], parts, measure, operator.weighs_signals))
+    return float(off / (zero + off)) if zero + off > 0 else np.nan
 
 
 def _mean_average_distance(
@@ -277,23 +240,17 @@ def _mean_average_distance(
 
 def _ranks(values: np.ndarray) -> dict[str, np.ndarray]:
     """Compute the measures of the signal matrix, ``(T,)`` each."""
+    from scipy.special import xlogy
+
     singular = np.linalg.svd(values, compute_uv=False)  # (T, k)
     largest, total = singular[:, 0], singular.sum(axis=1)
-    some = total > 0
-    p = singular / np.where(some, total, 1.0)[:, None]
-    entropy = -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=1)
+    p = _over(singular.T, np.broadcast_to(total, singular.T.shape))
     square = np.sum(singular**2, axis=1)
     return {
-        "effective_rank": np.where(some, np.exp(entropy), np.nan),
-        "stable_rank": np.divide(square, largest**2, out=np.full(len(values), np.nan), where=some),
+        "effective_rank": np.exp(-np.sum(xlogy(p, p), axis=0)),
+        "stable_rank": _over(square, largest**2),
         "rank": np.sum(singular > RANK_TOLERANCE * largest[:, None], axis=1),
         "norm": np.sqrt(square),
         "spectral_norm": largest,
         "mean_row_norm": np.linalg.norm(values, axis=2).mean(axis=1),
     }
-
-
-def mean_share(t: np.ndarray) -> float:
-    """Compute the share of energy of a potential ``(n, d)`` in its mean over the nodes; NaN without energy."""
-    energy = float(np.sum(t**2))
-    return float(len(t) * np.sum(t.mean(axis=0) ** 2) / energy) if energy > 0 else float("nan")

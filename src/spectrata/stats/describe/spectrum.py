@@ -1,15 +1,14 @@
 """Read one result: merge eigenspaces, normalise, drop zero components, share of energy off zero."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectrata.core.registry import EXACT, row_of
-from spectrata.errors import ResultError
-from spectrata.kernels.scaling import LAST_DIGITS
+from spectrata.kernels.scaling import LAST_DIGITS, squarable
 from spectrata.results.build import add_notes, with_long_names
 from spectrata.results.schema import FIELDS, MERGED, NORMALIZED, ZERO_DROPPED, View, check, each_graph, view
-from spectrata.stats.describe.levels import eigenspace_groups, level_coordinates, merge_rules, reduced
+from spectrata.stats.describe.levels import eigenspace_groups, group_reduce, level_coordinates, merge_rules
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -82,59 +81,60 @@ def _merged(spectra: View) -> "xr.Dataset":
     ds = spectra.ds
     groups, count = eigenspace_groups(spectra.eigenspace)
     labels = level_coordinates(spectra, groups, count, "eigenspace")
-    size = labels["multiplicity"][1]
+    size, rules = labels["multiplicity"][1], merge_rules(spectra)
     here = np.stack([np.bincount(group[group >= 0], minlength=count) for group in groups])
     cut = here < size  # (hop, eigenspace): only some of its components are here
-    some = reduced(spectra, np.where(np.isnan(spectra.magnitude), 1.0, np.nan), groups, count)  # masked components
-    magnitude = np.where(cut | ~np.isnan(some), np.nan, reduced(spectra, spectra.magnitude, groups, count))
+    masked = group_reduce(np.where(np.isnan(spectra.magnitude), 1.0, np.nan), groups, count)
+    magnitude = group_reduce(spectra.magnitude, groups, count, rules)
     error = np.full_like(magnitude, np.nan)
     for hop, group in enumerate(groups):  # one value for all components of an eigenspace
         error[..., hop, group[group >= 0]] = spectra.magnitude_error[..., hop, group >= 0]
-    error = np.where(cut, np.nan, error)
-    status = spectra.status.copy()
-    status[:, :, cut.any(axis=1)] = add_notes(status[:, :, cut.any(axis=1)], CUT_SPACE)
+    status = np.where(cut.any(axis=1), add_notes(spectra.status, CUT_SPACE), spectra.status)
     dependent = np.array([not row_of(name).invariant(spectra.options) for name in spectra.algorithms])
     out = ds.drop_dims("component").assign(
-        magnitude=(*spectra.placed(magnitude, "hop", "component"), ds["magnitude"].attrs),
-        magnitude_error=(*spectra.placed(error, "hop", "component"), ds["magnitude_error"].attrs),
-        status=(*spectra.placed(status.astype(str), "hop"), ds["status"].attrs),
-        ambiguous=(("algorithm", "hop", "component"), dependent[:, None, None] & (size > 1)),
+        _like(
+            spectra,
+            magnitude=np.where(cut | ~np.isnan(masked), np.nan, magnitude),
+            magnitude_error=np.where(cut, np.nan, error),
+            status=status.astype(str),
+        )
     )
+    words = {"long_name": "the value depends on the choice of a basis of the eigenspace"}
+    ambiguous = dependent[:, None, None] & (size > 1)
+    out = out.assign(ambiguous=(("algorithm", "hop", "component"), ambiguous, words))
     out = out.assign_coords({name: (where, array, ds[name].attrs) for name, (where, array) in labels.items()})
     out = out.assign_coords(
         component=np.arange(count),
         complete=("hop", spectra.complete, ds["complete"].attrs),
         n_eigenspaces=("hop", (size > 0).sum(axis=1)),
-        merge_rule=("algorithm", np.array(merge_rules(spectra), dtype=str)),
+        merge_rule=("algorithm", np.array(rules, dtype=str)),
     )
-    out["ambiguous"].attrs["long_name"] = "the value depends on the choice of a basis of the eigenspace"
     return with_long_names(out.assign_attrs({MERGED: "eigenspaces"}))
+
+
+def _like(spectra: View, **arrays: np.ndarray) -> dict[str, Any]:
+    """Lay arrays ``(A, R, ...)`` out as the variables of a result that have their names."""
+    own = {name: spectra.placed(array, *FIELDS[name].dims[1:]) for name, array in arrays.items()}
+    return {name: (*laid, spectra.ds[name].attrs) for name, laid in own.items()}
 
 
 def _merge_each(ds: "xr.Dataset") -> "xr.Dataset":
     """Merge every graph by itself, padded to the most eigenspaces of any; graphs without a result stay empty."""
+    import xarray as xr
+
     merged = {name: _merged(view(one)) for name, one in each_graph(ds)}
-    sizes = {dim: ds.sizes[dim] for dim in ("graph", "algorithm", "hop")}
-    sizes["component"] = max(one.sizes["component"] for one in merged.values())
-    fields = {name: field for name, field in FIELDS.items() if "component" in field.dims or name == "status"}
-    fields["ambiguous"] = FIELDS["magnitude"]._replace(empty=False)
-    found = {}
-    for name, field in fields.items():
-        dims = ("graph", *field.dims)
-        values = np.full([sizes[dim] for dim in dims], field.empty, dtype=object)
-        if name == "status":
-            values[:] = ds["status"].transpose(*dims).values
-        for graph, one in merged.items():
-            row = ds["graph"].values.tolist().index(graph)
-            hops = np.flatnonzero(np.isin(ds["hop"], one["hop"]))
-            here = [hops if dim == "hop" else np.arange(one.sizes[dim]) for dim in field.dims]
-            values[(row, *np.ix_(*here))] = one[name].transpose(*field.dims).values
-        kind = next(iter(merged.values()))[name].dtype
-        found[name] = (dims, values.astype(str if kind.kind == "U" else kind))
-    out = ds.drop_dims("component").assign(found)
-    out = out.set_coords([name for name in found if name in FIELDS and FIELDS[name].coordinate])
-    rules = next(iter(merged.values()))["merge_rule"].values
-    out = out.assign_coords(component=np.arange(sizes["component"]), merge_rule=("algorithm", rules))
+    names = [*(name for name, field in FIELDS.items() if "component" in field.dims), "status"]
+    empty = {name: FIELDS[name].empty for name in names} | {"ambiguous": False}
+    rules = next(iter(merged.values()))["merge_rule"]
+    joined = xr.concat(
+        [one.reset_coords()[[*empty]].assign_coords(graph=name) for name, one in merged.items()],
+        dim="graph",
+        join="outer",
+        fill_value=empty,
+    ).reindex(graph=ds["graph"], hop=ds["hop"], fill_value=empty)
+    joined["status"] = xr.where(joined["status"] == "", ds["status"], joined["status"])
+    out = ds.drop_dims("component").assign(joined).assign_coords(merge_rule=rules.variable)
+    out = out.set_coords([name for name in names if FIELDS[name].coordinate])
     return with_long_names(out.assign_attrs({MERGED: "eigenspaces"}))
 
 
@@ -170,17 +170,12 @@ def normalize(ds: "xr.Dataset") -> "xr.Dataset":
     if NORMALIZED in ds.attrs:  # the norms before the first time are those of the signal
         norm = norm * spectra.stacked("magnitude_norm", "algorithm", "hop")
     words = {"long_name": "l2 norm of the magnitudes before they were normalised"}
-    return ds.assign(
-        magnitude=(*spectra.placed(unit, "hop", "component"), ds["magnitude"].attrs),
-        magnitude_error=(*spectra.placed(error, "hop", "component"), ds["magnitude_error"].attrs),
-        magnitude_norm=(*spectra.placed(norm, "hop"), words),
-    ).assign_attrs({NORMALIZED: "l2"})
+    out = ds.assign(_like(spectra, magnitude=unit, magnitude_error=error))
+    return out.assign(magnitude_norm=(*spectra.placed(norm, "hop"), words)).assign_attrs({NORMALIZED: "l2"})
 
 
 def lengths(values: np.ndarray) -> np.ndarray:
     """Compute l2 norms over the last axis, NaN left out; sizes of 1e±300 keep their digits."""
-    from spectrata.kernels.scaling import squarable
-
     even, scale = squarable(values)
     return np.sqrt(np.nansum(even**2, axis=-1)) * scale[..., 0]
 
@@ -221,11 +216,8 @@ def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
         return ds
     kept, error = (np.where(spectra.is_zero, np.nan, one) for one in (spectra.magnitude, spectra.magnitude_error))
     status = add_notes(spectra.status, DROPPED).astype(str)
-    return ds.assign(
-        magnitude=(*spectra.placed(kept, "hop", "component"), ds["magnitude"].attrs),
-        magnitude_error=(*spectra.placed(error, "hop", "component"), ds["magnitude_error"].attrs),
-        status=(*spectra.placed(status, "hop"), ds["status"].attrs),
-    ).assign_attrs({ZERO_DROPPED: 1})
+    out = ds.assign(_like(spectra, magnitude=kept, magnitude_error=error, status=status))
+    return out.assign_attrs({ZERO_DROPPED: 1})
 
 
 def off_zero(ds: "xr.Dataset") -> "xr.DataArray":
@@ -267,23 +259,7 @@ def off_zero_share(spectra: View) -> np.ndarray:
     """Compute the share of exact energy off zero, ``(R, H)``; NaN without energy."""
     spectra.require_complete("the share of energy off zero")
     spectra.require_zeros("the share of energy off zero")
-    require_every_magnitude(spectra, "The share of energy off zero", zeros=True)
     energy = spectra.energy[spectra.row_of(EXACT)]  # (R, H, N)
     total = np.nansum(energy, axis=-1)
     off = np.nansum(np.where(spectra.off_zero, energy, 0.0), axis=-1)
     return np.divide(off, total, out=np.full(total.shape, np.nan), where=total > 0)
-
-
-def require_every_magnitude(spectra: View, what: str, zeros: bool = False) -> None:
-    """Refuse a result of which some gft magnitudes were masked; a row without any is NaN and passes."""
-    if EXACT not in spectra.algorithms:
-        return
-    wanted = spectra.present if zeros else spectra.off_zero  # (H, N)
-    lacking = np.isnan(spectra.magnitude[spectra.row_of(EXACT)]) & wanted  # (R, H, N)
-    some = lacking.any(axis=-1) & ~lacking.all(axis=-1, where=np.broadcast_to(wanted, lacking.shape))
-    if some.any():
-        row, hop = np.argwhere(some)[0]
-        raise ResultError(
-            f"{what} needs every component, and {lacking[row, hop].sum()} of {wanted[hop].sum()} at hop "
-            f"{spectra.hops[hop]} of {spectra.name} have no magnitude; use the result as it was computed."
-        )

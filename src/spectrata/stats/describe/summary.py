@@ -8,9 +8,9 @@ from spectrata.core.checks import PRECISE
 from spectrata.core.registry import row_of
 from spectrata.kernels.scaling import squarable
 from spectrata.results.schema import ZERO_DROPPED, View, check, each_graph, view
-from spectrata.stats.describe.compare import band_shares, spread_evenly
+from spectrata.stats.describe.compare import band_shares, merged_view, spread_evenly
 from spectrata.stats.describe.levels import level_groups
-from spectrata.stats.describe.spectrum import lengths, merge_eigenspaces, off_zero_share
+from spectrata.stats.describe.spectrum import lengths, off_zero_share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,24 +62,27 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    from spectrata.stats.labelled import NotedTable
+    from spectrata.stats.noted_table import NotedTable
 
+    metric = (
+        ds["metric"].values if "metric" in getattr(ds, "coords", ()) else getattr(ds, "attrs", {}).get("metric", "")
+    )
+    notes = [DIRECTION] if "angular" in np.ravel(metric).tolist() else []
     if getattr(ds, "attrs", {}).get("kind") in ("correlogram", "calibration"):
-        found = NotedTable(ranked_cells(ds))
-        found.attrs["note"] = direction_note(ds)
-        return found
-    check(ds)
-    tables, notes = [], {direction_note(ds): None}
-    for name, one in each_graph(ds):
-        table = pd.DataFrame(_rows(view(one), bands))
-        notes |= dict.fromkeys(precision_notes(view(one), "" if name is None else f"graph {name}: "))
-        if name is not None:
-            table.insert(0, "graph", name)
-        tables.append(table)
-    if "graph" in ds.dims:
-        tables.append(_without_result(ds, {table["graph"].iloc[0] for table in tables}))
-    found = NotedTable(pd.concat([table for table in tables if len(table)], ignore_index=True))
-    found.attrs["note"] = "\n".join(filter(None, notes))
+        found = NotedTable(_ranked_cells(ds))
+    else:
+        check(ds)
+        tables = []
+        for name, one in each_graph(ds):
+            table = _table(view(one), bands)
+            notes += precision_notes(view(one), "" if name is None else f"graph {name}: ")
+            if name is not None:
+                table.insert(0, "graph", name)
+            tables.append(table)
+        if "graph" in ds.dims:
+            tables.append(_without_result(ds, {table["graph"].iloc[0] for table in tables}))
+        found = NotedTable(pd.concat([table for table in tables if len(table)], ignore_index=True))
+    found.attrs["note"] = "\n".join(notes)
     return found
 
 
@@ -90,24 +93,20 @@ def precision_notes(spectra: View, front: str = "") -> list[str]:
     """
     if spectra.is_bands:
         return []  # their bounds are in the result and decide its status
-    largest = np.nanmax(np.nan_to_num(spectra.magnitude), axis=-1)  # (A, R, H)
-    error = np.nanmax(np.nan_to_num(spectra.magnitude_error), axis=-1)
-    share = np.divide(error, largest, out=np.zeros_like(error), where=largest > 0)
+    largest, error = (np.nan_to_num(one).max(axis=-1) for one in (spectra.magnitude, spectra.magnitude_error))
+    share = np.divide(error, largest, out=np.zeros_like(error), where=largest > 0)  # (A, R, H)
     found = []
     for name, shares in zip(spectra.algorithms, share, strict=True):
-        hops = [
-            str(hop) for hop, over in zip(spectra.hops, (shares > PRECISE["float64"]).any(axis=0), strict=True) if over
-        ]
+        over = (shares > PRECISE["float64"]).any(axis=0)
+        hops = [str(hop) for hop, is_over in zip(spectra.hops, over, strict=True) if is_over]
         if hops:
-            shown = ", ".join(hops[:8]) + (f" and {len(hops) - 8} more" if len(hops) > 8 else "")
-            found.append(
-                f"{front}{name} at hop {shown}: magnitudes may be off by {shares.max():.1e} of the largest "
-                "(see magnitude_error)"
-            )
+            named = ", ".join(hops[:8]) + (f" and {len(hops) - 8} more" if len(hops) > 8 else "")
+            words = f"magnitudes may be off by {shares.max():.1e} of the largest (see magnitude_error)"
+            found.append(f"{front}{name} at hop {named}: {words}")
     return found
 
 
-def ranked_cells(ds: "xr.Dataset") -> "pd.DataFrame":
+def _ranked_cells(ds: "xr.Dataset") -> "pd.DataFrame":
     """Rank the cells of a correlogram or a calibration, the smallest p first, of equal ones the largest effect."""
     names = [name for name in ("r", "share", "ratio", "chance_low", "chance_high", "p", "q") if name in ds]
     effect = "r" if "r" in ds else "ratio"
@@ -117,14 +116,8 @@ def ranked_cells(ds: "xr.Dataset") -> "pd.DataFrame":
     return table.iloc[order].dropna(subset=[effect])[[*front, *names, "status"]].reset_index(drop=True)
 
 
-def direction_note(ds: "xr.Dataset") -> str:
-    """One line where several columns are read as one vector per node, compared by direction; else nothing."""
-    metric = ds["metric"].values if "metric" in ds.coords else ds.attrs.get("metric", "")
-    return DIRECTION if "angular" in np.ravel(metric).tolist() else ""
-
-
 def _without_result(ds: "xr.Dataset", known: set[Any]) -> "pd.DataFrame":
-    """A row for each graph that failed or is missing, with the reason as its status."""
+    """Give a row to each graph that failed or is missing, with the reason as its status."""
     import pandas as pd
 
     found = zip(*(ds[name].values.tolist() for name in ("graph", "state", "error")), strict=True)
@@ -132,41 +125,36 @@ def _without_result(ds: "xr.Dataset", known: set[Any]) -> "pd.DataFrame":
     return pd.DataFrame([row for row in rows if row["graph"] not in known])
 
 
-def _rows(spectra: View, bands: int) -> list[dict[str, Any]]:
-    """One row per algorithm, row of the result and hop; what a cut spectrum cannot answer is NaN, with the reason."""
-    merged = spectra if spectra.is_bands else view(merge_eigenspaces(spectra.ds))
-    columns = _whole_columns(spectra, merged, bands) if spectra.complete.all() else {}
-    multiplicity = merged.multiplicity
-    repeated = np.where(multiplicity > 1, multiplicity, 0).sum(axis=1)
-    found = []
-    for m, t, k in np.ndindex(spectra.status.shape):
-        row: dict[str, Any] = {"algorithm": spectra.algorithms[m]}
-        if spectra.rows is not None:
-            labels = spectra.rows[t] if len(spectra.row_dims) > 1 else (spectra.rows[t],)
-            row |= dict(zip(spectra.row_dims, labels, strict=True))
-        row["hop"] = spectra.hops[k]
-        row |= {name: columns[name][m, t, k] if columns else np.nan for name in COLUMNS}
-        row |= {"eigenspaces": int(merged.present[k].sum()), "ambiguous": int(repeated[k])}
-        row["status"] = spectra.status[m, t, k]
-        if not columns:
-            count = int(spectra.present[k].sum())
-            row["status"] += f"; {count} of {spectra.n_nodes} components, so no shares"
-        found.append(row)
-    return found
+def _table(spectra: View, bands: int) -> "pd.DataFrame":
+    """Tabulate a result; what a cut spectrum cannot answer is NaN, with the reason."""
+    import pandas as pd
+
+    merged, status = merged_view(spectra), spectra.status  # (A, R, H)
+    columns: dict[str, Any] = dict.fromkeys(COLUMNS, np.nan)
+    if spectra.complete.all():
+        columns = _whole_columns(spectra, merged, bands)
+    else:
+        here = spectra.present.sum(axis=1).tolist()
+        status = status + [f"; {count} of {spectra.n_nodes} components, so no shares" for count in here]
+    columns["eigenspaces"] = merged.present.sum(axis=1)
+    columns["ambiguous"] = np.where(merged.multiplicity > 1, merged.multiplicity, 0).sum(axis=1)
+    columns["status"] = status
+    axes = {"algorithm": spectra.algorithms, **{dim: spectra.labels(dim) for dim in spectra.row_dims}}
+    index = pd.MultiIndex.from_product([*axes.values(), spectra.hops], names=[*axes, "hop"])
+    cells = {name: np.broadcast_to(array, status.shape).ravel() for name, array in columns.items()}
+    return pd.DataFrame(cells, index).reset_index()
 
 
 def _whole_columns(spectra: View, merged: View, bands: int) -> dict[str, np.ndarray]:
-    """The columns that need all components, each ``(A, R, H)``."""
-    groups, count = level_groups(merged, "band", bands)
+    """Compute the columns that need all components, each ``(A, R, H)``."""
     spread = spread_evenly(merged)
-    shares = band_shares(spread, groups, count)  # NaN in a band without components
+    shares = band_shares(spread, *level_groups(merged, "band", bands))  # NaN in a band without components
     even = squarable(np.nan_to_num(spread.values))[0]  # shares and cosines: the size does not matter
     energy = even**2 * spread.weights
     total = energy.sum(axis=-1)
     size = np.where(total > 0, total, np.nan)
-    filled = np.where(np.isnan(spread.values), -1.0, spread.values)
-    where = filled.argmax(axis=-1)[..., None]
-    peak = np.take_along_axis(np.broadcast_to(merged.eigenvalue, filled.shape), where, -1)[..., 0]
+    where = np.nan_to_num(spread.values, nan=-1.0).argmax(axis=-1)[..., None]
+    peak = np.take_along_axis(np.broadcast_to(merged.eigenvalue, energy.shape), where, -1)[..., 0]
     off = np.full(total.shape, np.nan)
     for index, name in enumerate(spectra.algorithms):
         if row_of(name).exact and ZERO_DROPPED not in spectra.ds.attrs:
