@@ -96,6 +96,13 @@ def test_the_lowest_versions_are_those_asked_for():
     assert pinned == [re.sub(r"\[.*\]", "", wanted).replace(">=", "==") for wanted in project["dependencies"]]
 
 
+def test_every_extra_that_is_named_exists():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *FILES]
+    named = {name for page in pages for name in re.findall(r"(?:spectrata|\.)\[([a-z]+)\]", page.read_text("utf-8"))}
+    assert {"all", "torch", "large", "probe"} <= named <= set(extras)
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_a_file_can_be_read_in_one_sitting(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST.get(str(path.relative_to(SOURCE)), 450)
