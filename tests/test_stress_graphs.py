@@ -136,30 +136,6 @@ def test_some_components_of_hard_graphs(hard, which, monkeypatch):
     assert np.abs(vectors.T @ vectors - np.eye(basis.n)).max() <= 1e-10
 
 
-# --- closed forms -------------------------------------------------------------------------------------------
-
-
-def known_spectra():
-    yield "hypercube", nx.hypercube_graph(8), [2.0 * k for k in range(9)], [math.comb(8, k) for k in range(9)]
-    yield "complete", nx.complete_graph(200), [0.0, 200.0], [1, 199]
-    yield "star", nx.star_graph(199), [0.0, 1.0, 200.0], [1, 198, 1]
-    yield "multipartite", nx.complete_multipartite_graph(*[10] * 20), [0.0, 190.0, 200.0], [1, 180, 19]
-    ring = 2 - 2 * np.cos(2 * np.pi * np.arange(101) / 200)
-    yield "ring", nx.cycle_graph(200), ring, [1] + [2] * 99 + [1]
-    yield "path", nx.path_graph(400), 2 - 2 * np.cos(np.pi * np.arange(400) / 400), [1] * 400
-    tree = nx.disjoint_union_all([nx.star_graph(5)] * 30 + [nx.empty_graph(7)])
-    yield "stars", tree, [0.0, 1.0, 6.0], [37, 120, 30]
-
-
-@pytest.mark.parametrize(
-    ("name", "graph", "levels", "sizes"), list(known_spectra()), ids=lambda x: x if isinstance(x, str) else ""
-)
-def test_known_spectra_with_their_multiplicities(name, graph, levels, sizes):
-    basis = decompose(stratum_of(graph))
-    assert_array_equal(np.bincount(basis.eigenspace), sizes)
-    assert_allclose(basis.values, np.repeat(levels, sizes), atol=1e-13 * len(graph) * basis.norm)
-
-
 def test_thousands_of_dimensions_are_as_good_as_one():
     """The same differences, written in 5,000 coordinates: an isometry changes nothing."""
     rng = np.random.default_rng(0)
