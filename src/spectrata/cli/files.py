@@ -85,10 +85,19 @@ def result(ds: "xr.Dataset") -> Writers:
     from spectrata.results.files import fill
 
     name = "spectra.nc"
-    return {
-        "dataset": (name, lambda beside: fill(ds, beside, Path(name))),
-        "picture": ("spectra.png", lambda beside: draw_spectra(ds, beside)),
-    }
+    contents: Writers = {"dataset": (name, lambda beside: fill(ds, beside, Path(name)))}
+    return contents | picture("spectra", "spectra.png", ds)
+
+
+def picture(kind: str, name: str, ds: "xr.Dataset") -> Writers:
+    """A picture by a function of ``spectrata.plot``."""
+
+    def draw(beside: Path) -> None:
+        from spectrata import plot
+
+        getattr(plot, kind)(ds)[0].figure.savefig(beside, dpi=150, format="png")
+
+    return {"picture": (name, draw)}
 
 
 def long_table(ds: "xr.Dataset") -> Writers:
@@ -103,24 +112,6 @@ def frame(kind: str, name: str, rows: "pd.DataFrame | list[dict[str, Any]]") -> 
     import pandas as pd
 
     return {kind: (name, lambda beside: pd.DataFrame(rows).to_csv(beside, index=False))}
-
-
-def tests(ds: "xr.Dataset", rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """A correlogram as a table and as a picture."""
-
-    def draw(beside: Path) -> None:
-        from spectrata.plot import correlogram
-
-        correlogram(ds)[0].figure.savefig(beside, dpi=150, format="png")
-
-    return {**frame("table", "correlogram.csv", rows), "picture": ("correlogram.png", draw)}
-
-
-def draw_spectra(ds: "xr.Dataset", path: Path) -> None:
-    """The spectra as a PNG."""
-    from spectrata.plot import spectra
-
-    spectra(ds)[0].figure.savefig(path, dpi=150, format="png")
 
 
 def page(found: "Profile", graph_name: str, signal_name: str, pos: str | None = None) -> Writers:

@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spectrata.cli.options import CHANCE, COMPUTED, JSON, OUTPUT, SEED, option, switch
-from spectrata.cli.render import as_json, shown, shown_p, table, text
+from spectrata.cli.render import CHANCE as INTERVAL
+from spectrata.cli.render import as_json, row_table, text
 from spectrata.errors import FileFormatError, ResultError
 
 if TYPE_CHECKING:
     import xarray as xr
 
-MEASURES = {"cosine": "cosine", "wasserstein": "distance", "off_zero_a": "off A", "off_zero_b": "off B"}
 BAND = ("energy_shift", "shift_low", "shift_high", "shift_p")
+KEYS = ("algorithm", "snapshot", "layer", "epoch", "column", "hop")
+MEASURES = {"r": "correlation", "chance": INTERVAL, "cosine": "cosine", "distance": "wasserstein"}
+MEASURES |= {"off A": "off_zero_a", "off B": "off_zero_b"}
+SHIFTS = {"band": "place", "shift": "energy_shift", "95 % of exchanges": ("shift_low", "shift_high"), "p": "shift_p"}
 LEVEL = 0.05
 
 
@@ -42,15 +46,21 @@ def compare(
         facts = {name: found.attrs[name] for name in ("shift_test", "draws", "seed") if name in found.attrs}
         as_json({"command": "compare", "a": a, "b": b} | facts | {"rows": rows, "bands": by_band})
         return
-    keys = [name for name in ("snapshot", "layer", "epoch", "column", "hop") if name in rows[0]]
-    keys = ["algorithm"] * (found.sizes["algorithm"] > 1) + keys
-    by_band = [row for row in by_band if row["algorithm"] == found["algorithm"].values[0]]
-    text(_sentence(found, by_band, bands))
+    place = {band: f"{at + 1}/{bands}" for at, band in enumerate(found["band"].values.tolist())}
+    first = found["algorithm"].values[0]
+    by_band = [row | {"place": place[row["band"]]} for row in by_band if row["algorithm"] == first]
+    keys = {name: name for name in KEYS[0 if found.sizes["algorithm"] > 1 else 1 :]}
+    text(_sentence(found, by_band))
     text(f"A: {a}; B: {b}")
-    _measures(rows[:top], keys)
-    _shifts(by_band, [name for name in keys if name != "algorithm"], bands, top)
-    left = len(rows) - top
-    if left > 0 or len(by_band) > top:
+    row_table(rows[:top], keys | MEASURES, left=KEYS)
+    text(
+        "r: correlation of the two spectra off zero; chance: 95 % of it with eigenspaces in random order; distance: "
+        "Wasserstein, in eigenvalues; off A, off B: share of the signal that varies from node to node."
+    )
+    by_band.sort(key=lambda row: row["shift_p"] if "shift_p" in row else -abs(row["energy_shift"]))
+    row_table(by_band[:top], {name: name for name in KEYS[1:]} | SHIFTS, left=KEYS)
+    text("shift: share of the energy off zero, B less A, bands from low to high frequencies.")
+    if max(len(rows), len(by_band)) > top:
         text("More rows: --top shows them, --json has all.")
     for words in sorted({row["status"] for row in rows} - {"ok"}):
         text(f"status: {words}")
@@ -62,41 +72,15 @@ def _result(path: str) -> Path:
     return inside if inside.is_file() else Path(path)
 
 
-def _sentence(found: "xr.Dataset", by_band: list[dict[str, Any]], bands: int) -> str:
+def _sentence(found: "xr.Dataset", by_band: list[dict[str, Any]]) -> str:
     if "shift_p" not in found:
         return f"The shifts were not tested: {str(found.attrs['shift_test']).removeprefix('none: ')}."
     clear = [row for row in by_band if row["shift_p"] <= LEVEL]
     if not clear:
         return "No shift of energy from A to B is distinguishable from chance (p > .05 at every hop)."
     best = min(clear, key=lambda row: (row["shift_p"], -abs(row["energy_shift"])))
-    place = found["band"].values.tolist().index(best["band"])
-    change = f"{'more' if best['energy_shift'] > 0 else 'less'} energy in band {place + 1} of {bands}, from low to high"
+    band, many = best["place"].replace("/", " of "), "more" if best["energy_shift"] > 0 else "less"
     return (
-        f"B has {change} frequencies, than A at hop {best['hop']} ({best['energy_shift']:+.3f} of the energy); "
-        f"{len(clear)} of {len(by_band)} shifts differ from chance."
+        f"B has {many} energy in band {band}, from low to high frequencies, than A at hop {best['hop']} "
+        f"({best['energy_shift']:+.3f} of the energy); {len(clear)} of {len(by_band)} shifts differ from chance."
     )
-
-
-def _measures(rows: list[dict[str, Any]], keys: list[str]) -> None:
-    cells = {name: [row[name] for row in rows] for name in keys}
-    cells["r"] = [shown(row["correlation"]) for row in rows]
-    cells["chance"] = [f"{shown(row['chance_low'])} to {shown(row['chance_high'])}" for row in rows]
-    cells |= {title: [shown(row[name]) for row in rows] for name, title in MEASURES.items() if name in rows[0]}
-    table({name: some for name, some in cells.items() if any(some)}, left=keys)
-    text(
-        "r: correlation of the two spectra off zero; chance: 95 % of it with eigenspaces in random order; distance: "
-        "Wasserstein, in eigenvalues; off A, off B: share of the signal that varies from node to node."
-    )
-
-
-def _shifts(rows: list[dict[str, Any]], keys: list[str], bands: int, top: int) -> None:
-    tested = "shift_p" in rows[0]
-    best = sorted(rows, key=lambda row: row["shift_p"] if tested else -abs(row["energy_shift"]))[:top]
-    number = {band: f"{at + 1}/{bands}" for at, band in enumerate(sorted({row["band"] for row in rows}))}
-    cells = {name: [row[name] for row in best] for name in keys} | {"band": [number[row["band"]] for row in best]}
-    cells["shift"] = [shown(row["energy_shift"]) for row in best]
-    if tested:
-        cells["95 % of exchanges"] = [f"{shown(row['shift_low'])} to {shown(row['shift_high'])}" for row in best]
-        cells["p"] = [shown_p(row["shift_p"]) for row in best]
-    table(cells, left=keys)
-    text("shift: share of the energy off zero, B less A, bands from low to high frequencies.")
