@@ -105,15 +105,13 @@ def print_ranking(found: "pd.DataFrame", top: int, rest: str) -> None:
 
     for line in column_sentences(found):
         text(line)
-    rows: list[dict[str, Any]] = found.head(top).to_dict("records")
-    rows = [
-        row | {"scale": "" if row["scale"] is None or row["scale"] != row["scale"] else row["scale"]} for row in rows
-    ]
+    rows = found.head(top).assign(scale=found["scale"].astype("string").fillna(""))
     names = ("column", "verdict", "r", "q", "r_given", "q_given", "reach", "scale")
-    row_table(rows, {name.replace("_", " "): name for name in names}, left=NAMES)
+    row_table(rows.to_dict("records"), {name.replace("_", " "): name for name in names}, left=NAMES)
+    scale = "; scale: quarter of the frequencies, 1 smooth, 4 rough" if any(rows["scale"]) else ""
     text(
         "r: correlation between neighbours; q: false discovery rate over columns; given: degree accounted for; "
-        "reach: last hop of the same verdict; scale: 1 the smoothest, 4 the roughest quarter of frequencies."
+        f"reach: last hop of the same verdict{scale}."
     )
     if len(found) > top:
         text(f"{len(found) - top:,} more columns; {rest}.")

@@ -1,7 +1,6 @@
 """Results as files in one folder: all of them appear, or none."""
 
 import os
-import stat
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,20 +20,16 @@ Writers = dict[str, tuple[str, Callable[[Path], Any]]]  # by kind: the name of a
 
 
 def chosen_folder(out: str | None, otherwise: str) -> Path:
-    """The folder to write to, refused before any work when a file stands in its place."""
+    """The folder to write to, refused before any work when nothing can be written there."""
     folder = Path(out if out else otherwise)
-    for place in (folder, *folder.parents):
-        try:
-            mode = place.stat().st_mode
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as problem:
-            raise OptionError(f"{place} cannot be used as a folder: {problem.strerror}; choose another -o.") from None
-        if not stat.S_ISDIR(mode):
-            raise OptionError(f"{place} is a file, so {folder} cannot be a folder; choose another -o.")
-        if not os.access(place, os.W_OK | os.X_OK):
-            raise OptionError(f"Nothing can be written into {place}; choose another -o.")
-        break
+    try:
+        place = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    except OSError as problem:
+        raise OptionError(f"{folder} cannot be used as a folder: {problem.strerror}; choose another -o.") from None
+    if not place.is_dir():
+        raise OptionError(f"{place.name} is a file, so {folder} cannot be a folder; choose another -o.")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise OptionError(f"Nothing can be written into {place}; choose another -o.")
     return folder
 
 

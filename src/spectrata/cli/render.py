@@ -61,7 +61,7 @@ def table(columns: Mapping[str, Sequence[object]], left: Sequence[str] = ()) -> 
     """
     cells = {title: [one_line(cell) for cell in some] for title, some in columns.items()}
     wide = {title: max(map(len, (title, *some))) for title, some in cells.items()}
-    gap = "  " if sum(wide.values()) + 2 * len(wide) - 2 <= width() else " "
+    gap = "  " if sum(wide.values()) + 2 * len(wide) <= width() else " "
     over = sum(wide.values()) + len(gap) * (len(wide) - 1) - width()
     for title in sorted((title for title in left if title in wide), key=wide.__getitem__, reverse=True):
         fits = min(wide[title], max(LEAST_NAME, len(title), wide[title] - max(over, 0)))

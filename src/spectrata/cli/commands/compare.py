@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
 BAND = ("energy_shift", "shift_low", "shift_high", "shift_p")
 KEYS = ("algorithm", "snapshot", "layer", "epoch", "column", "hop")
-MEASURES = {"r": "correlation", "chance": INTERVAL, "cosine": "cosine", "distance": "wasserstein"}
-MEASURES |= {"off A": "off_zero_a", "off B": "off_zero_b"}
-SHIFTS = {"band": "place", "shift": "energy_shift", "95 % of exchanges": ("shift_low", "shift_high"), "p": "shift_p"}
+SHOWN = {"r": "correlation", "chance": INTERVAL, "off A": "off_zero_a", "off B": "off_zero_b"}
+SHOWN |= {"band": "place", "shift": "energy_shift", "p": "shift_p"}
 LEVEL = 0.05
 
 
@@ -28,7 +27,7 @@ def compare(
     zero: bool = switch("--zero", COMPUTED, "Include the zero components."),
     draws: int = option(999, CHANCE, "N", "Random exchanges of A and B.", min=0),
     seed: int = SEED,
-    top: int = option(12, OUTPUT, "N", "Rows of each table to print.", min=1),
+    top: int = option(8, OUTPUT, "N", "Rows to print.", min=1),
     json: bool = JSON,
 ) -> None:
     """Compare two results on the same graph: where energy moves from A to B."""
@@ -47,21 +46,21 @@ def compare(
         as_json({"command": "compare", "a": a, "b": b} | facts | {"rows": rows, "bands": by_band})
         return
     place = {band: f"{at + 1}/{bands}" for at, band in enumerate(found["band"].values.tolist())}
-    first = found["algorithm"].values[0]
-    by_band = [row | {"place": place[row["band"]]} for row in by_band if row["algorithm"] == first]
-    keys = {name: name for name in KEYS[0 if found.sizes["algorithm"] > 1 else 1 :]}
-    text(_sentence(found, by_band))
+    keys = [name for name in KEYS if name in rows[0] and (name != "algorithm" or found.sizes["algorithm"] > 1)]
+    best: dict[tuple[Any, ...], dict[str, Any]] = {}  # the clearest shift of each row
+    known = [row for row in by_band if row["energy_shift"] == row["energy_shift"]]
+    for row in sorted(known, key=lambda row: (row.get("shift_p", 0.0), -abs(row["energy_shift"]))):
+        best.setdefault(tuple(row[name] for name in KEYS if name in row), row | {"place": place[row["band"]]})
+    rows = [row | best.get(tuple(row[name] for name in KEYS if name in row), {}) for row in rows]
+    text(_sentence(found, list(best.values()), known))
     text(f"A: {a}; B: {b}")
-    row_table(rows[:top], keys | MEASURES, left=KEYS)
+    row_table(rows[:top], {name: name for name in keys} | SHOWN, left=keys)
     text(
-        "r: correlation of the two spectra off zero; chance: 95 % of it with eigenspaces in random order; distance: "
-        "Wasserstein, in eigenvalues; off A, off B: share of the signal that varies from node to node."
+        "r: correlation of the two spectra off zero, chance: with eigenspaces in random order; off A, off B: share of "
+        "the signal that varies from node to node; shift: energy of the band that differs most, B less A."
     )
-    by_band.sort(key=lambda row: row["shift_p"] if "shift_p" in row else -abs(row["energy_shift"]))
-    row_table(by_band[:top], {name: name for name in KEYS[1:]} | SHIFTS, left=KEYS)
-    text("shift: share of the energy off zero, B less A, bands from low to high frequencies.")
-    if max(len(rows), len(by_band)) > top:
-        text("More rows: --top shows them, --json has all.")
+    if len(rows) > top:
+        text(f"{len(rows) - top:,} more rows: --top shows them; --json has all bands.")
     for words in sorted({row["status"] for row in rows} - {"ok"}):
         text(f"status: {words}")
 
@@ -72,15 +71,14 @@ def _result(path: str) -> Path:
     return inside if inside.is_file() else Path(path)
 
 
-def _sentence(found: "xr.Dataset", by_band: list[dict[str, Any]]) -> str:
+def _sentence(found: "xr.Dataset", best: list[dict[str, Any]], by_band: list[dict[str, Any]]) -> str:
     if "shift_p" not in found:
         return f"The shifts were not tested: {str(found.attrs['shift_test']).removeprefix('none: ')}."
-    clear = [row for row in by_band if row["shift_p"] <= LEVEL]
+    clear, first = [row for row in by_band if row["shift_p"] <= LEVEL], best[0]
     if not clear:
         return "No shift of energy from A to B is distinguishable from chance (p > .05 at every hop)."
-    best = min(clear, key=lambda row: (row["shift_p"], -abs(row["energy_shift"])))
-    band, many = best["place"].replace("/", " of "), "more" if best["energy_shift"] > 0 else "less"
+    band, many = first["place"].replace("/", " of "), "more" if first["energy_shift"] > 0 else "less"
     return (
-        f"B has {many} energy in band {band}, from low to high frequencies, than A at hop {best['hop']} "
-        f"({best['energy_shift']:+.3f} of the energy); {len(clear)} of {len(by_band)} shifts differ from chance."
+        f"B has {many} energy in band {band}, from low to high frequencies, than A at hop {first['hop']} "
+        f"({first['energy_shift']:+.3f} of the energy); {len(clear)} of {len(by_band)} shifts differ from chance."
     )

@@ -15,7 +15,7 @@ def correlogram(
     signal: SignalOptions,
     chance: Chance,
     out: str | None = options.OUT,
-    top: int = option(20, OUTPUT, "N", "Rows to print.", min=1),
+    top: int = option(7, OUTPUT, "N", "Rows to print.", min=1),
     json: bool = options.JSON,
 ) -> None:
     """Test whether nodes K hops apart are alike or unlike, at every hop.
@@ -34,10 +34,12 @@ def correlogram(
         ds = compute(strat, known, **signal.arguments(), **chance.arguments())
     rows = rows_of(ds)
     if not json:
-        if len(rows) == ds.sizes["hop"]:
-            text(headline(signal.signal, rows, strat.diameter))
+        if "column" in ds.dims:
+            clear = {row["column"] for row in rows if row["verdict"] in ("alike", "unlike")}
+            text(f"{signal.signal}: {len(clear)} of {ds.sizes['column']} columns are alike or unlike at some hop")
+        else:
+            text(headline(f"{signal.signal} ({_how_read(ds)})", rows[-ds.sizes["hop"] :], strat.diameter))
         text(graph_line(graph_facts(strat, graph.graph)))
-        text(f"signal: {signal.signal}: {_how_read(ds)}")
         shown = sorted(rows, key=lambda row: (row["p"] != row["p"], row["p"])) if "column" in rows[0] else rows
         print_tests(shown[:top], ds.attrs["given"])
         if len(rows) > top:
@@ -50,8 +52,6 @@ def correlogram(
 
 def _how_read(ds: "xr.Dataset") -> str:
     numbers, metric = ds.attrs["n_dimensions"], ds.attrs["metric"]
-    if "column" in ds.dims:
-        return f"{ds.sizes['column']} columns, each by itself"
     if metric == "labels" or numbers == 1:
         return f"labels of {numbers} classes" if metric == "labels" else "one number per node"
     return f"{'directions' if metric == 'angular' else 'vectors'} of {numbers} numbers"

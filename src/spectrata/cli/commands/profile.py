@@ -15,22 +15,17 @@ from spectrata.cli.options import (
     SignalOptions,
     option,
 )
-from spectrata.cli.render import Meter, lines, row_table, text, width
+from spectrata.cli.render import Meter, row_table, text
 from spectrata.errors import OptionError, argument
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from spectrata.cli.files import Writers
     from spectrata.core.stratification import Stratification
     from spectrata.inputs.signals import Signal
-    from spectrata.stats.findings import Findings
     from spectrata.stats.verbs.profile import Profile
 
-TOP = 10  # columns in the table
-LEVEL = 0.05
-KEYS = ("algorithm", "snapshot", "column", "hop", "component", "eigenvalue", "multiplicity")
-CALIBRATED = ("magnitude", "share", "chance", "chance_low", "chance_high", "ratio", "p", "q")
+TOP = 6  # columns in the table
 
 
 @dataclass
@@ -81,7 +76,6 @@ class Output:
     report: bool = options.switch("--report", OUTPUT, "Also write report.html, which works offline.")
     pos: str | None = option(None, OUTPUT, "FILE", "Positions of the nodes, for --report.", rare=True)
     csv: bool = options.CSV
-    calibrate: bool = options.switch("--calibrate", OUTPUT, "Test every eigenspace; writes calibrated.csv.", rare=True)
     details: bool = options.switch("--details", OUTPUT, "Also print the strongest frequencies.")
     json: bool = options.JSON
 
@@ -117,7 +111,7 @@ def profile(
 
     Writes spectra.nc and spectra.png to DIR, or to GRAPH-spectra/. Columns of a table are tested one by one.
     """
-    whole = {"--report": output.report, "--details": output.details, "--calibrate": output.calibrate}
+    whole = {"--report": output.report, "--details": output.details}
     asked = spectra.arguments() | computing.arguments()
     asked |= {"metric": signal.metric, "zero_vectors": signal.zero_vectors, "seed": chance.seed}
     if many is not None:
@@ -181,8 +175,6 @@ def _one_graph(
             contents |= files.frame("findings", "findings.csv", found.findings.to_frame())
             contents |= {} if found.ranking is None else files.frame("columns", "columns.csv", found.ranking)
             contents |= {} if ds is None else files.long_table(ds)
-        if to.calibrate:
-            contents |= _calibrated(found, ds, chance, to.json)
         if to.report:
             shown = replace(found, result=ds) if spectra.arguments() else found
             contents |= files.page(shown, graph.graph, signal.signal, to.pos)
@@ -222,56 +214,28 @@ def _spectra(
     return found.strat.spectra(known, **how, seed=seed, **given)
 
 
-def _calibrated(found: "Profile", ds: "xr.Dataset | None", chance: Chance, json: bool) -> "Writers":
-    """Every eigenspace against permuted nodes: a sentence, and a table as a file."""
-    from spectrata.cli import files
-    from spectrata.results.schema import view
-    from spectrata.stats.verbs.calibrate import calibrate_result
-
-    if ds is None:
-        raise OptionError("--calibrate needs spectra, and none were computed for this signal.")
-    tested = calibrate_result(ds, None, list(view(ds).algorithms), strat=found.strat, draws=chance.draws)
-    frame = tested[list(CALIBRATED)].to_dataframe().reset_index().dropna(subset=["magnitude"])
-    if not json:
-        text(f"{(frame['q'] <= LEVEL).sum()} of {frame['p'].notna().sum()} eigenspaces differ from chance (q <= .05).")
-    return files.frame("calibrated", "calibrated.csv", frame[[name for name in (*KEYS, *CALIBRATED) if name in frame]])
-
-
 def print_answer(found: "Profile", graph: str, signal: str) -> None:
-    """The answer, the graph, and the table: one row per hop, or for several columns one row per column."""
-    from spectrata.cli.describe import graph_facts, graph_line, print_ranking
+    """The answer, the graph, and the table of the last snapshot: one row per hop, or one per column."""
+    from spectrata.cli.describe import NAMES, graph_facts, graph_line, print_ranking
+    from spectrata.stats.findings.table import footnote, hop_rows
 
+    name, findings = f"{signal} ({how_read(found)})", found.findings
     if found.ranking is not None:
         text(f"{signal}: {len(found.ranking)} columns, each by itself")
         text(graph_line(graph_facts(found.strat, graph)))
         print_ranking(found.ranking, TOP, "--csv writes all")
         return
-    places = dict.fromkeys((one.column, one.snapshot) for one in found.findings if one.statistic == "r")
-    name = f"{signal} ({how_read(found)})"
-    if len(places) == 1:
-        text(found.headline(name, *next(iter(places))))
-    else:
-        text("; ".join([name, *(found.headline(f"snapshot {place[1]}", *place) for place in places)]))
+    tables = hop_rows(findings)
+    several = [found.headline(f"snapshot {place[1]}", *place) for place in tables] if len(tables) > 1 else []
+    text("; ".join([name, *several]) if several else found.headline(name, *next(iter(tables))))
     text(graph_line(graph_facts(found.strat, graph)))
     if found.reading is not None and found.reading.columns[0].kind in ("directions", "vectors"):
         text("Columns are read as one vector per node; --columns separate tests each.")
-    print_tables(found.findings)
-
-
-def print_tables(findings: "Findings") -> None:
-    """The table as ``print(st.diagnose(...))`` gives it, laid out anew where the terminal is narrower."""
-    from spectrata.stats.findings.table import footnote, hop_rows
-
-    made = findings.table
-    if max(map(len, made), default=0) <= width():
-        lines(made)
-    else:
-        for (_, snapshot), rows in hop_rows(findings).items():
-            if snapshot is not None:
-                text(f"Snapshot {snapshot}:")
-            row_table(rows, {name: name for name in rows[0]}, left=("verdict", "chance"))
-        text(footnote(findings, findings.given, findings.tests))
-    for line in findings.lines:
+    (_, last), rows = list(tables.items())[-1]
+    if several:
+        text(f"Snapshot {last}; --csv writes the others too:")
+    row_table(rows, {name: name for name in rows[0]}, left=(*NAMES, "chance"))
+    for line in (footnote(findings, findings.given, findings.tests), *findings.lines):
         text(line)
 
 
