@@ -95,7 +95,7 @@ class GraphOptions:
         """Read the graph; without ``--hops`` only the near hops of a large one."""
         from spectrata.core.stratification import Stratification
         from spectrata.inputs.graphs import as_graph
-        from spectrata.stats.verbs.reading import ALL_HOPS, NEAR_HOPS
+        from spectrata.stats.verbs.hops import ALL_HOPS, NEAR_HOPS
 
         hops, known = parse_hops(self.hops), as_graph(self.graph, **self.arguments())
         if hops is None and known.n_nodes > ALL_HOPS:
@@ -210,7 +210,7 @@ def parse_weights(text: str | None) -> str | bool | None:
 
 
 def parse_options(text: str | None, flag: str) -> dict[str, Any] | None:
-    """``trials=20,literal=true`` as a mapping, with numbers, true, false and none read as such."""
+    """``trials=20,literal=true`` as a mapping, true, false and none are read as in Python."""
     if text is None:
         return None
     found: dict[str, Any] = {}

@@ -21,7 +21,7 @@ from spectrata.stats.findings.columns import column_sentences
 from spectrata.stats.findings.sentences import scale_lines
 from spectrata.stats.findings.table import footnote
 from spectrata.stats.findings.watched import giving_signal
-from spectrata.stats.verbs.profile import Profile, is_layers_of
+from spectrata.stats.verbs.profile import Profile
 from spectrata.stats.verbs.reading import Column
 
 DRAWN_PAIRS, DRAWN_EDGES = 700, 4_000  # of a card, and of the map
@@ -252,7 +252,7 @@ def _spectra(found: Profile, column: Column, snapshot: Any) -> list[dict[str, An
 
 def _answer(found: Profile, column: Column, snapshot: Any, label: str, name: str) -> str:
     """The headline of one signal: its name, how its vectors are read, the snapshot, and what was found."""
-    if is_layers_of(found.shown):  # widths of layers differ
+    if found.shown is not None and found.shown.is_watched:  # widths of layers differ
         return f"{label}: r without p, because message passing makes neighbours alike"
     if column.kind == "directions":
         name = f"{name or 'signal'} (directions of {column.values.shape[2]} numbers)"
@@ -284,7 +284,7 @@ def _facts(found: Profile) -> list[str]:
     rule = found.strat.weights
     facts += [f"edge weights (a pair beyond one hop has {WEIGHTS_BEYOND[rule]}: {rule})"] if rule else []
     if found.reading is not None:
-        facts += [] if is_layers_of(found.reading) else [_signal_words(found)]
+        facts += [] if found.reading is not None and found.reading.is_watched else [_signal_words(found)]
         if found.reading.snapshots is not None and found.ranking is None:
             facts.append(count(len(found.reading.snapshots), _row_word(found)))
     for name, values in ({} if found.run is None else last_scores(found.run)).items():
