@@ -28,6 +28,18 @@ settings.register_profile("mutants", derandomize=True, database=None, phases=pla
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 
+@pytest.fixture
+def write(tmp_path):
+    """Write a file of this name with this content, and give its path."""
+
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
 @pytest.fixture(autouse=True)
 def no_width(monkeypatch):
     """Processes of pytest-xdist have COLUMNS in their environment; tests of widths set their own."""

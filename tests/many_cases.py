@@ -40,6 +40,10 @@ class Deadly(Mapping):
     def __getitem__(self, node):
         return self.rows[node]
 
+    def items(self):
+        self.keys()
+        return super().items()
+
     def __iter__(self):
         self.harm()
         return iter(range(len(self.rows)))

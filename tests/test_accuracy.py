@@ -17,7 +17,7 @@ from spectrata.core.bases import solve as eigen
 from spectrata.core.bases.partial import count_below, partial_basis
 from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.plan import make_plan
-from spectrata.errors import ResultError, SolverError
+from spectrata.errors import SolverError
 from spectrata.inputs.signals import as_signal, potential
 from spectrata.results.schema import view
 
@@ -409,20 +409,6 @@ def test_an_operator_of_another_program_is_solved_with_the_same_checks(monkeypat
     monkeypatch.setattr(np.linalg, "eigh", wrong)
     with pytest.raises(SolverError, match="at hop 1 has residual"):
         calls.band_spectra(aslinearoperator(matrix), np.arange(40.0), 4, algorithms="gft")
-
-
-# ---- files cut short: see also test_faults_disk.py and test_basis_cache.py
-
-
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.95])
-def test_a_write_cut_short_is_told(tmp_path, share):
-    ds = st.spectra(nx.path_graph(6), np.arange(6.0), "gft", hops=1)
-    path = tmp_path / "result.nc"
-    st.save(ds, path)
-    data = path.read_bytes()
-    path.write_bytes(data[: int(share * len(data))])
-    with pytest.raises(ResultError, match=r"result\.nc"):
-        st.open(path)
 
 
 def test_results_of_stacked_graphs_have_the_bounds_of_single_calls():

@@ -386,9 +386,9 @@ def test_compare_calibrate_plots_files_and_report_accept_it(tmp_path):
         st.calibrate(a, slow, null="rotate")
     for name in ("a.nc", "a.zarr"):
         assert st.open(st.save(a, tmp_path / name)).identical(a)
-    for draw in (st.plot.spectra, st.plot.hops, st.plot.spectrogram, st.plot.strata):
+    for draw in (st.plot.spectra, st.plot.spectrogram, st.plot.strata):
         np.ravel(draw(a))[0].figure.canvas.draw()
-    st.plot.compare(a, b)[0].figure.canvas.draw()
+    st.plot.compare(st.compare(a, b))[0].figure.canvas.draw()
     st.plot.spectra({"slow": a, "noise": b})[0].figure.canvas.draw()
     assert float(st.off_zero(a)[0]) == pytest.approx(1.0)
 

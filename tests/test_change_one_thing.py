@@ -263,17 +263,6 @@ def test_a_kept_stratification_reads_the_signal_of_the_call(verb):
     assert first.shape != second.shape or not np.allclose(first, second)
 
 
-@pytest.mark.parametrize("of", [np.asarray, pytest.param("torch", marks=pytest.mark.needs("torch"))])
-def test_a_result_owns_its_signal(of):
-    if of == "torch":
-        torch = pytest.importorskip("torch")
-        of = torch.tensor
-    graph, buffer = nx.path_graph(6), of(np.arange(6.0))
-    ds = st.spectra(graph, buffer)
-    buffer[:] = 0.0
-    np.testing.assert_array_equal(ds["signal"].values.ravel(), np.arange(6.0))
-
-
 def changed_files():
     """What may be changed in a saved result, by other programs."""
     return {

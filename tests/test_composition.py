@@ -353,6 +353,7 @@ def check_response(one, two, level):
             found = st.response(one.ds, two.ds, algorithm=algorithm, level=level).sel(hop=hop)
             gain, ratio, start = brute_readers.response(op.sizes, row, after, level)
             assert_allclose(found["gain"], gain, rtol=1e-5)
+            assert_allclose(found["relative"], found["response"] / gain, rtol=1e-5)
             use = (np.nan_to_num(start) > 1e-3 * np.linalg.norm(row[1:])) & (np.arange(len(start)) >= (level != "band"))
             assert_allclose(found["response"].values[: len(ratio)][use], ratio[use], rtol=1e-4, atol=1e-4 * gain)
 

@@ -9,7 +9,6 @@ import inspect
 import os
 import re
 import subprocess
-import warnings
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -123,74 +122,7 @@ def test_the_reference_has_the_public_names_and_no_other():
     assert sorted(names_in_the_reference()) == sorted(set(PUBLIC) | WITHOUT | BESIDES)
 
 
-def found(full):
-    """The object of a dotted name."""
-    names = full.split(".")
-    for length in range(len(names), 0, -1):
-        try:
-            obj = importlib.import_module(".".join(names[:length]))
-        except ImportError:
-            continue
-        for name in names[length:]:
-            obj = getattr(obj, name)
-        return obj
-    raise AssertionError(full)
-
-
-def docstrings(full):
-    """The docstrings that the reference shows for a name: its own, and those of a class's public members."""
-    obj = found(full)
-    yield inspect.getdoc(obj) or ""
-    if inspect.isclass(obj):
-        yield from (inspect.getdoc(held) or "" for name, held in vars(obj).items() if not name.startswith("_"))
-
-
-NAMES = sorted((set(PUBLIC) | BESIDES) - WITHOUT)
-ROOMS_OF_EXTRAS = {"spectrata.torch": "torch", "spectrata.sklearn": "sklearn"}
-
-
-def with_its_extra(name):
-    """A name as a case of a test, which needs the extra of its room."""
-    extra = next((extra for room, extra in ROOMS_OF_EXTRAS.items() if name.startswith(room)), None)
-    return pytest.param(name, marks=pytest.mark.needs(extra)) if extra else name
-
-
-@pytest.mark.parametrize("full", [with_its_extra(name) for name in NAMES])
-def test_references_in_a_docstring_lead_to_the_reference(full):
-    """As the build of the site asks for, which refuses a reference that leads nowhere."""
-    known = set(names_in_the_reference()) | {f"spectrata.errors.{name}" for name in vars(st.errors)}
-    for text in docstrings(full):
-        for link in re.findall(r":(?:func|class|meth|data|attr):`~?([^`]+)`", text):
-            spaces = [full.rpartition(".")[0], full, ""]
-            names = {f"{space}.{link}".strip(".") for space in spaces}
-            assert any(name in known or name.rpartition(".")[0] in known - WITHOUT for name in names), link
-
-
 # ---- pages
-
-
-def links_of_toctrees(page):
-    """The pages that the toctrees of a page name."""
-    for block in re.findall(r"^\.\. toctree::\n((?:(?:   .*)?\n)+)", page.read_text(encoding="utf-8"), re.MULTILINE):
-        for line in block.splitlines():
-            if line.strip() and not line.strip().startswith(":"):
-                name = re.sub(r".*<(.+)>$", r"\1", line.strip())
-                yield (page.parent / name).resolve()
-
-
-def test_every_page_is_reached_from_the_index():
-    reached, todo = set(), [DOCS / "index.rst"]
-    while todo:
-        page = todo.pop()
-        reached.add(page)
-        for target in links_of_toctrees(page):
-            if set(target.relative_to(DOCS).parts) & BUILT:
-                continue
-            files = [target.with_suffix(ending) for ending in (".md", ".rst")]
-            there = [file for file in files if file.exists()]
-            assert len(there) == 1, f"{name_of(page)} names {target.name}"
-            todo += [file for file in there if file not in reached]
-    assert reached == set(PAGES) - {DOCS / "releasing.md"}  # for maintainers, not on the site
 
 
 def anchors_of(text):
@@ -218,13 +150,6 @@ def test_links_of_a_page_lead_somewhere(page):
         assert target.is_relative_to(ROOT), link
         if parts.fragment:
             assert parts.fragment in anchors_of(target.read_text(encoding="utf-8")), link
-
-
-@pytest.mark.parametrize("page", MARKDOWN, ids=name_of)
-def test_files_that_a_page_names_exist(page):
-    text = page.read_text(encoding="utf-8")
-    for file in re.findall(r"`((?:docs|examples|tests|benchmarks|src)/[\w./-]+)`", text):
-        assert (ROOT / file).exists(), file
 
 
 def test_the_link_checker_finds_what_is_broken(tmp_path):
@@ -294,11 +219,6 @@ def test_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
 def compare_output(block, printed):
     if block["output"] is not None:
         assert [line.rstrip() for line in printed.splitlines()] == block["output"].splitlines()
-
-
-@pytest.mark.parametrize("page", MARKDOWN, ids=name_of)
-def test_a_page_is_merged(page):
-    assert not re.search(r"^(<{7}|>{7})", page.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", MARKDOWN, ids=name_of)
@@ -413,16 +333,3 @@ def test_citation_file():
     assert str(cited["version"]) == st.__version__
     assert all("name" in author or "family-names" in author for author in cited["authors"])
     assert "2201.03696" in cited["references"][0]["url"]
-
-
-@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("[gt]*/*.py")), ids=name_of)
-def test_gallery_scripts_begin_with_a_title_and_compile(script):
-    """They run while the site is built; here, that they could be scripts of a gallery at all."""
-    text = script.read_text(encoding="utf-8")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        code = compile(text, str(script), "exec")
-    title, line, *_ = inspect.cleandoc(code.co_consts[0]).splitlines()
-    assert set(line) == {"="}
-    assert len(line) == len(title)
-    assert "st.plot." in text or "plt.subplots" in text

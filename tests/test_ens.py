@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
-import make_fixtures
 import oracle
+import oracle_cases
 from spectrata.core.algorithms.ens import ens, ens_raw, member_weights, unit_norm
 from spectrata.core.hop import Output
 from spectrata.errors import OptionError
 from strategies import Case, case_of, cases_with_signals, run, sorted_edges
 
-EDGES, N, SIGNAL, METRIC = make_fixtures.cases()["caveman"]
+EDGES, N, SIGNAL, METRIC = oracle_cases.cases()["caveman"]
 PAPER = Case(sorted_edges(EDGES), N)
 MEMBERS = ("apprx_ls", "in_agg", "adj_diff", "ln_vx")
 PATH = case_of(nx.path_graph(3))

@@ -8,12 +8,14 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from threadpoolctl import threadpool_info
 
 import fault_cases
 import spectrata as st
 from faults import EXHAUSTIVE, Fault, leftovers, run
 from many_cases import make_pairs
 from spectrata.errors import ResultError, SpectrataWarning
+from spectrata.kernels import threads
 from spectrata.many.store import open_many
 from spectrata.many.work import one_thread
 from spectrata.results.atomic_io import Lock
@@ -93,25 +95,33 @@ def test_what_is_no_log_is_not_thrown_away(tmp_path):
     assert st.open(result).sizes["hop"] == 4
 
 
-def test_limits_on_threads_end_with_the_last_block(monkeypatch):
-    import os
-
+def test_limits_on_threads_end_with_their_block(monkeypatch):
+    """Compiled kernels of each thread have their own limit; that of BLAS holds until the last block ends."""
     monkeypatch.setenv("SPECTRATA_THREADS", "3")
-    inside, leave = threading.Event(), threading.Event()
+    inside, leave, found = threading.Event(), threading.Event(), []
+
+    def blas():
+        return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
 
     def other():
         with one_thread():
             inside.set()
             leave.wait(30)
+            found.append(threads.threads())
+        found.append(threads.threads())
 
+    before = blas()
     with one_thread():
         thread = threading.Thread(target=other)
         thread.start()
         inside.wait(30)
-    assert os.environ["SPECTRATA_THREADS"] == "1"
+        assert threads.threads() == 1
+    assert threads.threads() == 3
+    assert set(blas()) == {1}
     leave.set()
     thread.join()
-    assert os.environ["SPECTRATA_THREADS"] == "3"
+    assert found == [1, 3]
+    assert blas() == before
 
 
 # ---- damage

@@ -2,9 +2,7 @@
 
 import gzip
 import io
-import os
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import networkx as nx
@@ -12,48 +10,18 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
 
-from spectrata.errors import DirectedGraphError, FileFormatError, SpectrataError, SpectrataWarning
+from having import shared
+from spectrata.errors import DirectedGraphError, FileFormatError, SpectrataWarning
 from spectrata.inputs.graphs import as_graph
 from spectrata.inputs.readers.graph_files import read_graph
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
 KARATE = nx.Graph(nx.karate_club_graph().edges())
-
-
-def shared(name: str) -> Path:
-    """A file of the shared data: a skip at home when absent, a failure in CI."""
-    path = DATA / name
-    if not path.exists() and not os.environ.get("CI"):
-        pytest.skip(f"the shared data is not here ({name})")
-    return path
-
-
-@pytest.fixture
-def write(tmp_path: Path):
-    def write(name: str, content: str | bytes) -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
 
 
 def pairs(path: Path) -> set[frozenset]:
     graph = as_graph(path)
     return {frozenset((graph.names[a], graph.names[b])) for a, b in graph.edges}
-
-
-def refused_politely(read: Callable[[], object], name: str) -> None:
-    """Whatever the bytes are: read, or refused by an error that names the file."""
-    message = name
-    try:
-        read()
-    except SpectrataError as error:
-        message = str(error)
-    assert name in message
 
 
 class TestLists:
@@ -421,27 +389,3 @@ class TestArchives:
         monkeypatch.setattr("spectrata.inputs.readers.files.MAX_BYTES", 1000)
         with pytest.raises(FileFormatError, match="claims 160128 bytes"):
             read_graph(tmp_path / "g.npz")
-
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
-    @given(some.data())
-    def test_damage_is_never_a_traceback(self, tmp_path: Path, data: some.DataObject) -> None:
-        path = tmp_path / "g.npz"
-        np.savez_compressed(path, edges=[[0, 1], [1, 2], [2, 0]], n_nodes=5, names=list("abcde"))
-        content = bytearray(path.read_bytes())
-        if data.draw(some.booleans()):
-            content = content[: data.draw(some.integers(1, len(content) - 1))]
-        else:
-            for _ in range(data.draw(some.integers(1, 4))):
-                content[data.draw(some.integers(0, len(content) - 1))] = data.draw(some.integers(0, 255))
-        path.write_bytes(content)
-        refused_politely(lambda: read_graph(path), "g.npz")
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
-@given(
-    some.sampled_from(["g.txt", "g.csv", "g.tsv", "g.gml", "g.graphml", "g.gexf", "g.mtx", "g.mtx.gz", "g.npz"]),
-    some.binary(min_size=1) | some.text("01ab ,;\t\n\"#{}[]<>/='%", min_size=1).map(str.encode),
-)
-def test_noise_is_never_a_traceback(tmp_path: Path, name: str, content: bytes) -> None:
-    (tmp_path / name).write_bytes(content)
-    refused_politely(lambda: read_graph(tmp_path / name), name)

@@ -1,12 +1,11 @@
 """Every form of graph that comes in, and every one that is turned away."""
 
-import importlib
 import os
 import pickle
 import subprocess
 import sys
 import warnings
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -15,6 +14,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as some
 
+from having import optional
 from spectrata.errors import (
     AmbiguousGraphError,
     DirectedGraphError,
@@ -32,11 +32,6 @@ from spectrata.inputs.graphs import Graph, as_graph
 # A triangle with a tail, and node 4 alone.
 PAIRS = [(0, 1), (0, 2), (1, 2), (2, 3)]
 N = 5
-
-
-def optional(name: str) -> ModuleType:
-    """An optional library: a skip at home, a failure in CI."""
-    return importlib.import_module(name) if os.environ.get("CI") else pytest.importorskip(name)
 
 
 def adjacency(dtype: type = int) -> np.ndarray:
@@ -85,7 +80,7 @@ class TestForms:
             as_graph(matrix)
         assert matrix.nnz == 4
 
-    @pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.uint64, float])
+    @pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.uint64, ">i8", float])
     def test_edges(self, dtype: type) -> None:
         pairs = np.array(PAIRS, dtype=dtype)
         for edges in (pairs, pairs.T, pairs[:, ::-1]):

@@ -2,7 +2,6 @@
 
 import json
 import pickle
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,9 +10,8 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
 
+from having import optional
 from spectrata.errors import (
     AmbiguousGraphError,
     DuplicateNameError,
@@ -30,29 +28,9 @@ from spectrata.errors import (
 )
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.signals import as_signal
-from test_graphs import optional
 
 KARATE = nx.Graph(nx.karate_club_graph().edges())
 WEIGHTED = nx.karate_club_graph()
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[[str, str], Path]:
-    def write(name: str, content: str) -> Path:
-        path = tmp_path / name
-        path.write_text(content, encoding="utf-8")
-        return path
-
-    return write
-
-
-def answer(read: Callable[[], object]) -> str:
-    """What is said to a damaged input: nothing, or one of our errors; any other error passes through."""
-    try:
-        read()
-    except SpectrataError as error:
-        return str(error)
-    return ""
 
 
 def same(graph: Graph, want: Any, **arguments: Any) -> None:
@@ -229,34 +207,6 @@ class TestJson:
     def test_refused(self, write: Any, content: str, words: str) -> None:
         with pytest.raises(FileFormatError, match=words):
             as_graph(write("g.json", content))
-
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
-    @given(some.data())
-    def test_damage_is_never_a_traceback(self, tmp_path: Path, data: some.DataObject) -> None:
-        graph = nx.Graph()
-        graph.add_node("a", pos=[0, 1], age=3)
-        graph.add_node("b", pos=[1, 1], age=4)
-        graph.add_edge("a", "b", weight=2.0)
-        content = bytearray(json.dumps(nx.node_link_data(graph)).encode())
-        for _ in range(data.draw(some.integers(1, 6))):
-            content[data.draw(some.integers(0, len(content) - 1))] = data.draw(some.sampled_from(b'{}[]",:0an -.'))
-        path = tmp_path / "g.json"
-        path.write_bytes(content)
-        assert "\n" not in answer(lambda: as_signal("age", as_graph(path, weights=True)))
-
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
-    @given(
-        some.sampled_from(["g.csv", "g.tsv", "g.txt", "g.json", "g.npy"]),
-        some.text('01a.,;\t\n"#{}[]- ', min_size=1),
-        some.sampled_from(["graph", "edges", "adjacency"]),
-        some.sampled_from([None, True, "weight"]),
-        some.booleans(),
-    )
-    @pytest.mark.filterwarnings("ignore::spectrata.errors.SpectrataWarning")
-    def test_noise(self, tmp_path: Path, name: str, content: str, form: str, weights: Any, undirected: bool) -> None:
-        (tmp_path / name).write_text(content, encoding="utf-8")
-        given_as = {form: tmp_path / name}
-        assert "\n" not in answer(lambda: as_graph(**given_as, weights=weights, undirected=undirected))
 
 
 # ---- objects of other libraries, by stand-ins with the same attributes

@@ -4,7 +4,6 @@ import gzip
 import json
 import pickle
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,9 +16,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as some
 
+from having import optional
 from spectrata.errors import DirectedGraphError, FileFormatError, GraphTypeError, OptionError, SpectrataWarning
 from spectrata.inputs.graphs import Graph, as_graph
-from test_graphs import optional
 
 # A triangle with a tail, and node 4 alone; not in lexicographic order.
 PAIRS = [(2, 3), (1, 0), (2, 0), (1, 2)]
@@ -209,15 +208,6 @@ class TestObjects:
 
 
 class TestFiles:
-    @pytest.fixture
-    def write(self, tmp_path: Path) -> Callable[[str, str], Path]:
-        def write(name: str, content: str) -> Path:
-            path = tmp_path / name
-            path.write_text(content, encoding="utf-8")
-            return path
-
-        return write
-
     def test_lists(self, write: Any, tmp_path: Path) -> None:
         rows = [f"{a} {b} {w}" for (a, b), w in zip(PAIRS, WEIGHTS, strict=True)]
         everywhere(write("g.txt", "\n".join(rows)), "weight")

@@ -11,10 +11,9 @@ from spectrata.stats.nulls.given import read_given
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.stopping import looks
 from spectrata.stats.observation import moved, observe, pairs_of
-from spectrata.stats.statistics.columns import run_column_tests
 from spectrata.stats.statistics.pairs import Likeness, by_gram, moran, participation_ratio
 from spectrata.stats.statistics.shares import bands, between_parts, coefficients, shares
-from spectrata.stats.testing import Cell, run_tests, verdict
+from spectrata.stats.testing import Cell, run_tests, verdicts
 
 EPS = 2.0**-52
 
@@ -130,10 +129,11 @@ def test_many_columns_have_the_same_r_under_the_same_orders():
     values = np.random.default_rng(0).normal(size=(60, 5))
     pairs = [pairs_of(strat, hop) for hop in strat.hops]
     covariates = read_given("degree", strat)
-    many = run_column_tests(values[None], EPS, pairs, covariates, looks(60), 3)
+    cells = [Cell(observe(values, one, EPS, separate=True), Likeness()) for one in pairs]
+    many = run_tests(cells, covariates, looks(60), 3)
     for column in range(5):
         cells = [Cell(observe(values[:, [column]], one, EPS), Likeness()) for one in pairs]
-        few = run_tests(cells, covariates, looks(60), 3, 60)
+        few = run_tests(cells, covariates, looks(60), 3)
         np.testing.assert_allclose(many.value[column], few.value, atol=1e-12)
         np.testing.assert_allclose(many.value_given[column], few.value_given, atol=1e-12)
         both = [moran(observe(values, one, EPS, separate=True))[column] for one in pairs]
@@ -161,7 +161,7 @@ def test_p_of_tiny_graphs_is_that_of_all_orders(kind):
         lost = np.isnan(drawn)
         upper = np.mean(lost | (drawn >= observed - 1e-10))
         lower = np.mean(lost | (drawn <= observed + 1e-10))
-        found = run_tests([Cell(obs, Likeness())], None, looks(6), 0, 6).chance
+        found = run_tests([Cell(obs, Likeness())], None, looks(6), 0).chance
         assert found.p[0] == pytest.approx(min(1, 2 * min(upper, lower)), abs=1e-12)
         assert found.draws[0] == 0
         if abs(upper - lower) > 1e-9:
@@ -226,4 +226,4 @@ def test_remarks_say_what_makes_a_hop_weak():
     ],
 )
 def test_verdicts(first, second, word):
-    assert verdict(*first, *second, True) == word
+    assert verdicts(*first, *second, "degree").item() == word

@@ -9,8 +9,8 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 import calls
-import make_fixtures
 import oracle
+import oracle_cases
 from spectrata.core.algorithms import ln_vx_learning as learning
 from spectrata.core.algorithms.options import Options
 from spectrata.core.strata import Stratum
@@ -19,7 +19,7 @@ from spectrata.errors import LineGraphSizeError
 from spectrata.kernels import edge_sums, threads
 from strategies import Case, assert_near, case_of, cases_with_signals, hop_of, oracle_hops, run, sorted_edges
 
-EDGES, N, SIGNAL, METRIC = make_fixtures.cases()["caveman"]
+EDGES, N, SIGNAL, METRIC = oracle_cases.cases()["caveman"]
 PAPER = Case(sorted_edges(EDGES), N)
 
 

@@ -17,16 +17,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import load
 
 pytestmark = pytest.mark.long
-GRAPHS = 120
-
-
-def test_many_small_graphs(tmp_path):
-    pairs = load.make_pairs(GRAPHS)
-    rows = [0, 17, GRAPHS - 1]
-    for store in (None, tmp_path / "run.zarr"):
-        many = st.spectra_many(pairs, store=store)
-        assert (many["state"] == "done").all()
-        assert load.same_as_alone(many, pairs, rows) < 1e-9
 
 
 EDGES = np.array([[i, (i + k) % 12] for i in range(12) for k in (1, 3)])

@@ -1,122 +1,26 @@
-"""The oracle itself: against the released program's outputs, against its own fixtures, and by identities."""
-
-import os
-from pathlib import Path
+"""The oracle itself, by identities; ``test_reference`` holds it and the released program to the same numbers."""
 
 import numpy as np
 import pytest
 
-import make_fixtures
 import oracle
+import oracle_cases
 
-REFERENCE = Path(__file__).parents[2] / "shared" / "data" / "reference"
-CASES = sorted(make_fixtures.cases())
-MERGED_L2 = ("gft", "apprx_ls_index", "apprx_ls_rms", "in_agg")  # l2 over an eigenspace does not depend on the basis
-PER_COMPONENT = (*MERGED_L2, "adj_diff_unit", "adj_diff_eigenvalue", "ln_vx_incidence")
+CASES = sorted(oracle_cases.cases())
 
 
 def strata_of(name):
     """Yield, hop by hop: edges, eigenvalues, eigenvectors, gradients."""
-    graph_edges, n_nodes, signal, metric = make_fixtures.cases()[name]
+    graph_edges, n_nodes, signal, metric = oracle_cases.cases()[name]
     for adjacency in oracle.strata_adjacencies(graph_edges, n_nodes):
         edges = oracle.edges_of(adjacency)
         yield edges, *oracle.eigenbasis(adjacency), oracle.gradients(signal, edges, metric)
 
 
-def merged(magnitudes, spaces, order):
-    """One value per eigenspace: order 2 the l2 norm, order 1 the sum."""
-    return np.bincount(spaces, weights=magnitudes**order) ** (1 / order)
-
-
-# --- the released program -----------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module", params=("caveman", "er50_real", "er50_vector"))
-def reference(request):
-    """Outputs of the released program and the oracle's for the same graph and signal."""
-    path = REFERENCE / f"{request.param}.npz"
-    if not path.exists():
-        message = f"the released program's outputs are not here: {path.name}"
-        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
-    with np.load(path, allow_pickle=False) as file:
-        theirs = dict(file)
-    metric = "euclidean" if theirs["signal"].ndim == 1 else "angular"
-    return theirs, oracle.all_hops(theirs["edges"], int(theirs["n_nodes"]), theirs["signal"], metric)
-
-
-def test_strata_agree_with_the_released_program(reference):
-    theirs, ours = reference
-    np.testing.assert_allclose(ours["eigenvalues"], theirs["eigenvalues"], rtol=0, atol=1e-10)
-    np.testing.assert_array_equal(ours["n_parts"], theirs["n_components"])
-
-
-@pytest.mark.parametrize(
-    ("field", "name"), [("apprx_ls", "apprx_ls_index"), ("in_agg", "in_agg"), ("adj_diff", "adj_diff_unit")]
-)
-def test_magnitudes_agree_with_the_released_program(reference, field, name):
-    theirs, ours = reference
-    for K, simple in enumerate(ours["simple"]):
-        atol = 1e-8 * theirs[field][K].max() + 1e-12  # theirs are rounded to 12 decimals
-        np.testing.assert_allclose(
-            ours[name][K][simple], theirs[field][K][simple], rtol=0, atol=atol, err_msg=f"K = {K + 1}"
-        )
-        if name in MERGED_L2:
-            spaces = ours["eigenspace"][K]
-            np.testing.assert_allclose(
-                merged(ours[name][K], spaces, 2), merged(theirs[field][K], spaces, 2), rtol=0, atol=atol
-            )
-        else:  # ADJ-DIFF at zero eigenvalues does not depend on the basis
-            zero = oracle.is_zero(ours["eigenvalues"][K])
-            np.testing.assert_allclose(ours[name][K][zero], theirs[field][K][zero], rtol=0, atol=atol)
-
-
-# --- the fixtures -------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def regenerated(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("fixtures")
-    make_fixtures.write(folder)
-    return folder
-
-
-def test_fixtures_are_complete_and_small():
-    files = sorted(make_fixtures.FOLDER.glob("*.npz"))
-    assert [file.stem for file in files] == CASES
-    assert sum(file.stat().st_size for file in files) < 300_000
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_fixtures_are_what_the_oracle_says(regenerated, name):
-    with (
-        np.load(make_fixtures.FOLDER / f"{name}.npz", allow_pickle=False) as committed,
-        np.load(regenerated / f"{name}.npz", allow_pickle=False) as fresh,
-    ):
-        assert set(committed) == set(fresh)
-        simple, spaces = committed["simple"], committed["eigenspace"]
-        for field in set(committed) - set(PER_COMPONENT) - {"metric"}:
-            np.testing.assert_allclose(fresh[field], committed[field], rtol=0, atol=1e-10, err_msg=field)
-        assert fresh["metric"] == committed["metric"]
-        for field in PER_COMPONENT:
-            np.testing.assert_allclose(
-                fresh[field][simple], committed[field][simple], rtol=1e-10, atol=1e-10, err_msg=field
-            )
-        for K in range(len(simple)):
-            for field in (*MERGED_L2, "ln_vx_incidence"):
-                order = 1 if field == "ln_vx_incidence" else 2
-                np.testing.assert_allclose(
-                    merged(fresh[field][K], spaces[K], order),
-                    merged(committed[field][K], spaces[K], order),
-                    rtol=1e-10,
-                    atol=1e-10,
-                    err_msg=field,
-                )
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_no_eigenvalue_gap_is_doubtful(name):
     """Every gap, of the strata and of their line graphs, is either clearly zero or clearly not."""
-    graph_edges, n_nodes, _, _ = make_fixtures.cases()[name]
+    graph_edges, n_nodes, _, _ = oracle_cases.cases()[name]
     for adjacency in oracle.strata_adjacencies(graph_edges, n_nodes):
         line_values, _ = oracle.line_eigenbasis(oracle.edges_of(adjacency), n_nodes)
         for values in (oracle.eigenbasis(adjacency)[0], line_values):
@@ -128,21 +32,21 @@ def test_no_eigenvalue_gap_is_doubtful(name):
 
 
 def test_the_papers_graph():
-    with np.load(make_fixtures.FOLDER / "caveman.npz", allow_pickle=False) as case:
-        assert case["n_edges"].tolist() == [15, 15, 15, 18, 12, 3]
-        quoted = [[0.178, 0.178, 3.835, 5.074], [0.423, 0.830, 3.060], [1, 1, 4]]
-        for K, expected in enumerate(quoted):
-            for value in expected:
-                assert np.abs(case["eigenvalues"][K] - value).min() < 5e-4
-        assert case["gradient_norm"][5] == 0  # s0 is constant on {K, L, M}
+    case = oracle_cases.solved("caveman")
+    assert case["n_edges"].tolist() == [15, 15, 15, 18, 12, 3]
+    quoted = [[0.178, 0.178, 3.835, 5.074], [0.423, 0.830, 3.060], [1, 1, 4]]
+    for K, expected in enumerate(quoted):
+        for value in expected:
+            assert np.abs(case["eigenvalues"][K] - value).min() < 5e-4
+    assert case["gradient_norm"][5] == 0  # s0 is constant on {K, L, M}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_gft_energy_is_gradient_energy(name):
     """sum lam M^2 = sum g^2: the GFT's vectors have the gradients as their differences."""
-    with np.load(make_fixtures.FOLDER / f"{name}.npz", allow_pickle=False) as case:
-        energy = (case["eigenvalues"] * case["gft"] ** 2).sum(axis=1)
-        np.testing.assert_allclose(energy, case["gradient_norm"] ** 2, rtol=1e-12, atol=1e-14)
+    case = oracle_cases.solved(name)
+    energy = (case["eigenvalues"] * case["gft"] ** 2).sum(axis=1)
+    np.testing.assert_allclose(energy, case["gradient_norm"] ** 2, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import spectrata as st
 from spectrata.errors import OptionError
-from spectrata.plot.likeness import _listed
+from spectrata.plot.likeness import _where
 from spectrata.plot.style import PALETTE
 
 CLUB = nx.karate_club_graph()
@@ -71,9 +71,9 @@ def test_panels_of_columns_share_a_scale_and_many_are_ranked(table):
     axes = st.plot.correlogram(few)
     assert [ax.get_title().partition(":")[0] for ax in axes] == ["a", "b", "east"]
     assert len({ax.get_ylim() for ax in axes}) == 1
-    moments = np.random.default_rng(0).normal(size=(3, 36, 1))
-    two = st.plot.correlogram(st.correlogram(GRID, moments, hops=2, draws=199), max_panels=2)
-    assert "1 of 3 signals not drawn" in two[0].figure.get_suptitle()
+    moments = np.random.default_rng(0).normal(size=(8, 36, 1))
+    six = st.plot.correlogram(st.correlogram(GRID, moments, hops=2, draws=199))
+    assert "2 of 8 signals not drawn" in six[0].figure.get_suptitle()
     (ranked,) = st.plot.correlogram(st.correlogram(GRID, table, hops=2))
     assert [tick.get_text() for tick in ranked.get_yticklabels()][:2] == ["check", "east"]
     assert "2 of 10 columns differ from chance" in ranked.figure.get_suptitle()
@@ -103,7 +103,7 @@ def test_refusals_and_a_signal_without_variance(found):
     ],
 )
 def test_hops_in_words(hops, words):
-    assert _listed(hops) == words
+    assert _where(hops) == words
 
 
 def test_findings_are_drawn_beside_their_graph(found):
@@ -121,7 +121,7 @@ def test_findings_are_drawn_beside_their_graph(found):
     np.testing.assert_allclose(markers(likeness)[0], expected)
     vectors = np.random.default_rng(0).normal(size=(34, 3))
     st.plot.diagnose(st.diagnose(CLUB, vectors, hops=1, weights=False, draws=199), CLUB, vectors)
-    with pytest.raises(OptionError, match="no line 'z'"):
+    with pytest.raises(OptionError, match="no column 'z'"):
         st.plot.diagnose(two, column="z")
 
 
@@ -147,7 +147,7 @@ def test_a_ranking_is_drawn_in_its_order(table):
 
 def test_energies_of_columns_are_over_a_flat_spectrum_or_chance(table):
     ds = st.spectra(GRID, table, hops=1, columns="separate")
-    (ax,) = st.plot.columns(ds, bands=4)
+    (ax,) = st.plot.columns(ds)
     mesh = ax.collections[0].get_array()
     assert mesh.shape == (10, 4)
     rows = [tick.get_text() for tick in ax.get_yticklabels()]
@@ -157,10 +157,11 @@ def test_energies_of_columns_are_over_a_flat_spectrum_or_chance(table):
     cal = st.calibrate(GRID, table, "gft", hops=1, columns="separate", level="band", bands=3, draws=99)
     (ax,) = st.plot.columns(cal)
     one = cal.sel(algorithm="gft", hop=1, column="check")
-    middle, half = (one["chance_high"] + one["chance_low"]) / 2, (one["chance_high"] - one["chance_low"]) / 2
     rows = [tick.get_text() for tick in ax.get_yticklabels()]
-    expected = np.clip((one["share"] - middle) / half, -4, 4)
-    np.testing.assert_allclose(ax.collections[0].get_array()[rows.index("check")], expected)
+    expected = one["share"] * one["band_size"].sum() / one["band_size"]
+    np.testing.assert_allclose(2 ** ax.collections[0].get_array()[rows.index("check")], np.clip(expected, 0.25, 4))
+    bold = [text.get_weight() == "bold" for text in ax.texts][3 * rows.index("check") :][:3]
+    assert bold == (one["q"] <= 0.05).values.tolist()
     with pytest.raises(OptionError, match="level='band'"):
         st.plot.columns(st.calibrate(GRID, table, "gft", hops=1, columns="separate", draws=39))
     with pytest.raises(OptionError, match="columns='separate'"):

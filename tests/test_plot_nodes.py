@@ -129,7 +129,7 @@ def test_a_map_of_local_verdicts():
     assert len(expected) > 0
     legend = [text.get_text() for text in ax.get_legend().get_texts()]
     assert legend[:-1] == [f"{word} ({number})" for word, number in expected.items()]
-    assert f"{sum(expected.values())} of 81 nodes" in ax.get_title(loc="left")
+    assert f"{sum(expected.values())} of 81 nodes stand out" in ax.get_title(loc="left")
     assert len(ax.texts) == min(12, sum(expected.values()))
     club = st.local(nx.karate_club_graph(), "club", hops=2, weights=False, draws=199)
     assert "2 hops apart" in st.plot.local(club, hop=2, names=0).get_title(loc="left")

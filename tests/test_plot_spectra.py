@@ -104,7 +104,7 @@ def test_a_calibration_has_boxes_of_chance_and_filled_markers_for_verdicts():
     np.testing.assert_allclose(stems(panel)[1], few["share"].sel(algorithm="gft", hop=1))
     assert "With 39 draws" in panel.figure.get_suptitle()
     at = few.sel(algorithm="gft", hop=1)
-    mesh = meshes(st.plot.hops(few))[0]
+    mesh = meshes(st.plot.spectrogram(few)[0])[0]
     ratio = at["share"] / (at["band_size"] / at["band_size"].sum())
     np.testing.assert_allclose(mesh.get_array().ravel(), np.clip(np.log2(ratio), -2, 4))
 
@@ -132,9 +132,9 @@ def test_a_large_spectrum_is_cumulative_energy_beside_a_flat_one():
     (curve,), (level,) = lines(panel, "curve"), lines(panel, "flat")
     np.testing.assert_allclose(curve.get_ydata()[1:], np.cumsum(shares(graph, values)[1]), atol=1e-9)
     np.testing.assert_allclose(level.get_ydata(), np.arange(n) / (n - 1))
-    mesh = meshes(st.plot.hops(ds))[0]
+    mesh = meshes(st.plot.spectrogram(ds)[0])[0]
     assert mesh.get_array().size == BINS
-    sizes = np.diff(mesh.get_coordinates()[0, :, 0]) * (n - 1)
+    sizes = np.diff(mesh.get_coordinates()[:, 0, 1]) * (n - 1)
     energy = np.add.reduceat(shares(graph, values)[1], np.append(0, np.cumsum(sizes.round().astype(int))[:-1]))
     np.testing.assert_allclose(2.0 ** mesh.get_array().ravel(), energy / (sizes / (n - 1)), atol=1e-9)
 
@@ -144,35 +144,50 @@ def test_cut_spectra_are_magnitudes_in_stems_and_refused_as_shares():
     panel = st.plot.spectra(cut, algorithms="gft")[0]
     np.testing.assert_allclose(stems(panel)[1], cut["magnitude"].loc["gft", 1][1:])
     assert panel.get_ylabel() == "magnitude"
-    for draw in (st.plot.hops, lambda ds: st.plot.compare(ds, ds)):
+    for draw in (st.plot.spectrogram, lambda ds: st.compare(ds, ds)):
         with pytest.raises(ResultError, match="4 of the 11 components"):
             draw(cut)
 
 
-def test_compare_shows_both_and_their_correlation(ring, moments):
-    other = st.spectra(GRAPH, VALUES[::-1])
-    axes = st.plot.compare(ring, other, names=("first", "last"))
-    assert [one.get_label() for one in lines(axes[0], "curve")] == ["first", "last"]
-    value = float(st.compare(ring, other, draws=0)["correlation"].sel(algorithm="gft", hop=1))
-    assert axes[0].get_title() == f"1 hop: correlation {value:.2f}".replace("-", "\N{MINUS SIGN}")
-    with pytest.raises(OptionError, match="holds snapshots"):
-        st.plot.compare(moments, ring)
-    with pytest.raises(ResultError):
-        st.plot.compare(ring, st.spectra(nx.star_graph(5), range(6)))
+def test_compare_draws_the_shift_of_each_band_beside_its_interval():
+    strat = st.Stratification(nx.path_graph(16), hops=2)
+    results = [strat.spectra(np.random.default_rng(seed).normal(size=(2, 16, 1))) for seed in (0, 1)]
+    found = st.compare(*results, draws=199)
+    for snapshot in (0, None):
+        for ax, hop in zip(st.plot.compare(found, snapshot=snapshot, names=("old", "new")), (1, 2), strict=True):
+            one = found.sel(algorithm="gft", hop=hop).isel(snapshot=-1 if snapshot is None else snapshot)
+            np.testing.assert_allclose([line.get_ydata()[0] for line in lines(ax, "r")], one["energy_shift"])
+            boxes = [(box.get_y(), box.get_y() + box.get_height()) for box in ax.patches if box.get_gid() == "chance"]
+            np.testing.assert_allclose(boxes, np.stack([one["shift_low"], one["shift_high"]], axis=1))
+            value = f"{one['correlation'].item():.2f}".replace("-", "\N{MINUS SIGN}")
+            assert ax.get_title() == f"{hop} hop{'s' * (hop > 1)}: correlation {value}"
+            assert [tick.get_text() for tick in ax.get_xticklabels()] == ["low", "2", "3", "high"]
+    assert "what new has more or less than old" in ax.figure.get_suptitle()
+    slow, fast = (strat.only(1).spectra(one) for one in (range(16), [i % 2 for i in range(16)]))
+    tested = st.compare(slow, fast)
+    faces = [to_hex(line.get_markerfacecolor()) != "#ffffff" for line in lines(st.plot.compare(tested)[0], "r")]
+    assert (
+        faces == (tested["shift_p"].sel(algorithm="gft", hop=1) <= 0.05).values.tolist() == [True, False, False, True]
+    )
+    untested = st.plot.compare(st.compare(slow, fast, draws=0))[0]
+    assert not any("chance" in text.get_text() for text in untested.texts)
+    with pytest.raises(OptionError, match=r"draws a result of st\.compare"):
+        st.plot.compare(slow)
 
 
 def test_maps_have_energy_over_a_flat_spectrum(ring, moments):
     merged = st.merge_eigenspaces(ring).sel(algorithm="gft", hop=1)
     energy = merged["magnitude"].values[1:] ** 2
     ratio = energy / energy.sum() / (np.array([2, 2, 1]) / 5)
-    mesh = meshes(st.plot.hops(ring))[0]
+    (by_hop,) = st.plot.spectrogram(ring)
+    assert [tick.get_text() for tick in by_hop.get_xticklabels()] == ["1 hop", "2 hops", "3 hops"]
+    mesh = meshes(by_hop)[0]
     np.testing.assert_allclose(mesh.get_array().ravel(), np.clip(np.log2(ratio), -2, 4))
-    np.testing.assert_allclose(mesh.get_coordinates()[0, :, 0], [0, 0.4, 0.8, 1.0])
-    assert "snapshot 1" in st.plot.hops(moments, snapshot=1).figure.get_suptitle()
+    np.testing.assert_allclose(mesh.get_coordinates()[:, 0, 1], [0, 0.4, 0.8, 1.0])
     axes = st.plot.spectrogram(moments)
     whole = meshes(axes[0])[0].get_array()
     assert whole.shape == (3, 4)
-    one = meshes(st.plot.hops(moments, snapshot=1))[0].get_array().ravel()
+    one = meshes(st.plot.spectrogram(moments.isel(snapshot=1, drop=True))[0])[0].get_array().ravel()
     np.testing.assert_allclose(whole[:, 1], one)
     assert [tick.get_text() for tick in axes[0].get_xticklabels()] == ["0", "1", "2", "3"]
 
@@ -182,10 +197,11 @@ def test_triangles_mark_what_is_beyond_chance():
     n = 24
     graph = nx.path_graph(n)
     values = np.cos(np.pi * 3 * (np.arange(n) + 0.5) / n)
-    ax = st.plot.hops(st.calibrate(st.Stratification(graph, hops=1), values, "gft", draws=999))
+    (ax,) = st.plot.spectrogram(st.calibrate(st.Stratification(graph, hops=1), values, "gft", draws=999))
     (above,) = lines(ax, "above")
-    np.testing.assert_allclose(above.get_xdata(), [2.5 / 23])
-    assert not lines(st.plot.hops(st.spectra(graph, values, hops=1)), "above")
+    assert above.get_xdata().tolist() == [0]
+    np.testing.assert_allclose(above.get_ydata(), [2.5 / 23])
+    assert not lines(st.plot.spectrogram(st.spectra(graph, values, hops=1))[0], "above")
 
 
 def test_a_panel_says_why_it_is_empty(flat, broken):
@@ -195,8 +211,8 @@ def test_a_panel_says_why_it_is_empty(flat, broken):
     assert [curve.get_label() for curve in lines(panel, "curve")] == ["0"]
     assert words(panel) == ["1: undefined: zero vector"]
     assert words(st.plot.spectra(broken, snapshots=[1])[0]) == ["undefined: zero vector"]
-    assert words(st.plot.hops(flat, algorithm="in_agg")) == ["all zero"] * 3
-    assert words(st.plot.hops(broken)) == ["undefined: zero vector"] * 3
+    assert words(st.plot.spectrogram(flat, algorithm="in_agg")[0]) == ["all zero"]
+    assert words(st.plot.spectrogram(broken.isel(snapshot=1))[0]) == ["undefined: zero vector"]
     drawn = np.ma.filled(meshes(st.plot.spectrogram(broken)[0])[0].get_array().astype(float), np.nan)
     assert np.isnan(drawn[:, 1]).all()
     assert not np.isnan(drawn[:, 0]).any()

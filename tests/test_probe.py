@@ -1,8 +1,5 @@
 """The probe: its views, scores and verdicts, against scikit-learn, closed forms and public graphs."""
 
-import os
-from pathlib import Path
-
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -10,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 import spectrata as st
+from having import shared
 from spectrata.stats.cross_validation import Target, corrected_error, cross_validate, roc_auc
 from spectrata.stats.nulls.rewiring import swap_edges
 from spectrata.stats.views import VIEWS, Neighbourhood, make_view
 
 pytestmark = pytest.mark.needs("sklearn")
-DATA = Path(__file__).parents[2] / "shared" / "data"
 # Best view, its AUC and that of the features alone, as the design states them.
 PUBLIC = {
     "cora": ("S^4 x", 0.95, 0.82, "neighbours help"),
@@ -249,11 +246,10 @@ def test_the_simplest_family_within_an_error_of_the_best_is_named(scores, best):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not DATA.exists() and not os.environ.get("CI"), reason=f"{DATA} is not here")
 @pytest.mark.parametrize("name", PUBLIC)
 def test_public_graphs(name):
     view, best, alone, verdict = PUBLIC[name]
-    with np.load(DATA / f"{name}.npz") as d:
+    with np.load(shared(f"{name}.npz")) as d:
         sparse = (d["features_data"], d["features_indices"], d["features_indptr"])
         features = sp.csr_matrix(sparse, shape=tuple(d["features_shape"]))
         strat = st.Stratification(edges=d["edges"], n_nodes=int(d["n_nodes"]), hops=[1])

@@ -116,27 +116,6 @@ def test_command_line_blocks(tmp_path):
     assert (work / "mine" / "report.html").is_file()
 
 
-def test_what_it_says_about_selecting():
-    import networkx as nx
-
-    ds = st.spectra(nx.path_graph(4), [1.0, 0.0, 2.0, 1.0])
-    chosen = ds.sel(algorithm="gft", hop=1)["magnitude"]
-    assert chosen.dims == ("component",)
-    np.testing.assert_array_equal(chosen, ds["magnitude"].values[0, 0])
-
-
-def test_what_it_says_about_parts_of_a_spectrum():
-    import networkx as nx
-
-    cut, whole = (st.spectra(st.Stratification(nx.path_graph(4), n_eigs=n), [1.0, 0.0, 2.0, 1.0]) for n in (2, None))
-    assert not cut["complete"].any()
-    assert whole["complete"].all()
-    with pytest.raises(st.SpectrataError, match="needs all of them"):
-        st.off_zero(cut)
-    with pytest.raises(st.SpectrataError, match="different components"):
-        st.compare(cut, whole)
-
-
 @pytest.mark.parametrize("words", ["make demo", "make test", "2201.03696", "BSD 3-Clause"])
 def test_it_names(words):
     assert words in TEXT

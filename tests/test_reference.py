@@ -1,18 +1,16 @@
-"""The released program's outputs and the oracle's fixtures, reproduced by one call."""
+"""The released program's outputs and the oracle's cases, reproduced by one call."""
 
 import itertools
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import make_fixtures
 import oracle
+import oracle_cases
+from having import shared
 from strategies import Case, merged, run, sorted_edges
 
-REFERENCE = Path(__file__).parents[2] / "shared" / "data" / "reference"
 ALL = ("gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx")
 
 
@@ -33,11 +31,7 @@ SETTINGS = {"options": {"orientation": "index"}, "the preset": {"preset": "paper
 def reference(request):
     """A file of the released program, and the same by options, or by the public preset."""
     name, settings = request.param
-    path = REFERENCE / f"{name}.npz"
-    if not path.exists():
-        message = f"the released program's outputs are not here: {path.name}"
-        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
-    with np.load(path, allow_pickle=False) as file:
+    with np.load(shared(f"reference/{name}.npz"), allow_pickle=False) as file:
         theirs = dict(file)
     case, signal, metric = given_in(theirs)
     algorithms = ("apprx_ls", "in_agg", "adj_diff")
@@ -78,13 +72,12 @@ def test_auto_is_the_metric_of_the_released_program(reference):
     assert ours.attrs["metric"] == ("euclidean" if theirs["signal"].ndim == 1 else "angular")
 
 
-# --- the fixtures -------------------------------------------------------------------------------------------
+# --- the oracle ----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=sorted(make_fixtures.cases()))
-def fixture(request):
-    with np.load(make_fixtures.FOLDER / f"{request.param}.npz", allow_pickle=False) as file:
-        theirs = dict(file)
+@pytest.fixture(scope="module", params=sorted(oracle_cases.cases()))
+def solved(request):
+    theirs = oracle_cases.solved(request.param)
     case, signal, metric = given_in(theirs)
     options = {"metric": metric, "transform": "incidence"}
     ours = {
@@ -94,8 +87,8 @@ def fixture(request):
     return theirs, ours
 
 
-def test_sizes_and_spectra_of_the_fixtures(fixture):
-    theirs, ours = fixture
+def test_sizes_and_spectra_of_the_oracle(solved):
+    theirs, ours = solved
     ds = ours["default"]
     assert_allclose(ds["eigenvalue"], theirs["eigenvalues"], rtol=0, atol=1e-12)
     assert_array_equal(ds["eigenspace"], theirs["eigenspace"])
@@ -116,8 +109,8 @@ def test_sizes_and_spectra_of_the_fixtures(fixture):
         ("ln_vx_incidence", "default", "ln_vx", 1),
     ],
 )
-def test_magnitudes_of_the_fixtures(fixture, name, run_name, algorithm, order):
-    theirs, ours = fixture
+def test_magnitudes_of_the_oracle(solved, name, run_name, algorithm, order):
+    theirs, ours = solved
     magnitude = ours[run_name]["magnitude"].loc[algorithm].values
     assert magnitude.shape == theirs[name].shape
     for k, found in enumerate(magnitude):

@@ -2,7 +2,6 @@
 
 import importlib.util
 import io
-import json
 import re
 import zipfile
 from pathlib import Path
@@ -100,30 +99,6 @@ def test_metadata_of_a_wheel():
 
     assert release.check_metadata(wheel(release.version())) == []
     assert "the wheel has version 9.9" in release.check_metadata(wheel("9.9"))[0]
-
-
-def test_the_table_of_coverage_adds_up_and_names_what_is_low(tmp_path, capsys):
-    def file(*numbers):
-        names = ("num_statements", "covered_lines", "num_branches", "covered_branches")
-        return {"summary": dict(zip(names, numbers, strict=True))}
-
-    files = {
-        "src/spectrata/core/hop.py": file(60, 60, 20, 20),
-        "src/spectrata/core/bases/basis.py": file(40, 30, 20, 15),
-        "src/spectrata/errors.py": file(10, 10, 0, 0),
-        "src/spectrata/kernels/fused_rows.py": file(100, 0, 50, 0),
-    }
-    path = tmp_path / "coverage.json"
-    path.write_text(json.dumps({"files": files}))
-    assert tool("coverage_table").main(path) == 1
-    shown = capsys.readouterr()
-    assert "| `core` | 100 | 90.0% | 40 | 87.5% |\n| `top level` | 10 | 100.0% | 0 | 100.0% |" in shown.out
-    assert "| `all` | 110 | 90.9% | 40 | 87.5% |" in shown.out
-    assert "need a GPU: kernels/fused_rows.py" in shown.out
-    assert shown.err == "Under 90 % of branches: core, all.\n"
-    files["src/spectrata/core/bases/basis.py"] = file(40, 30, 20, 16)
-    path.write_text(json.dumps({"files": files}))
-    assert tool("coverage_table").main(path) == 0
 
 
 def test_facts_that_a_person_must_fill_in_are_named(tmp_path):

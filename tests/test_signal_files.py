@@ -1,61 +1,22 @@
 """Signal files of every kind, whole, damaged and hostile."""
 
-import importlib
-import os
 import pickle
 import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
 
-from spectrata.errors import DuplicateNameError, FileFormatError, MissingExtraError, SignalTypeError, SpectrataError
+from having import optional, shared
+from spectrata.errors import DuplicateNameError, FileFormatError, MissingExtraError, SignalTypeError
 from spectrata.inputs.graphs import as_graph
 from spectrata.inputs.readers.signal_files import read_signal
 from spectrata.inputs.signals import as_signal
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
 VALUES = np.arange(6.0).reshape(3, 2) / 4
-
-
-def optional(name: str) -> ModuleType:
-    """An optional library: a skip at home, a failure in CI."""
-    return importlib.import_module(name) if os.environ.get("CI") else pytest.importorskip(name)
-
-
-def shared(name: str) -> Path:
-    """A file of the shared data: a skip at home when absent, a failure in CI."""
-    path = DATA / name
-    if not path.exists() and not os.environ.get("CI"):
-        pytest.skip(f"the shared data is not here ({name})")
-    return path
-
-
-@pytest.fixture
-def write(tmp_path: Path):
-    def write(name: str, content: str | bytes) -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
-def refused_politely(read: Callable[[], object], name: str) -> None:
-    """Whatever the bytes are: read, or refused by an error that names the file."""
-    message = name
-    try:
-        read()
-    except SpectrataError as error:
-        message = str(error)
-    assert name in message
 
 
 class Harmful:
@@ -139,17 +100,6 @@ class TestArrays:
                 read_signal(write("s.npy", content))
         with pytest.raises(FileFormatError, match=r"not an \.npz archive"):
             read_signal(write("s.npz", whole))
-
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
-    @given(some.data())
-    def test_damage_is_never_a_traceback(self, tmp_path: Path, data: some.DataObject) -> None:
-        path = tmp_path / "s.npy"
-        np.save(path, VALUES)
-        content = bytearray(path.read_bytes())
-        for _ in range(data.draw(some.integers(1, 4))):
-            content[data.draw(some.integers(0, len(content) - 1))] = data.draw(some.integers(0, 255))
-        path.write_bytes(content)
-        refused_politely(lambda: read_signal(path), "s.npy")
 
 
 class TestText:
@@ -359,13 +309,3 @@ def test_missing_and_unknown(tmp_path: Path, write) -> None:
         read_signal(tmp_path)
     with pytest.raises(FileFormatError, match=r"use one of \.npy"):
         read_signal(write("s.pkl", b"x"))
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
-@given(
-    some.sampled_from(["s.csv", "s.tsv", "s.vec", "s.npy", "s.npz", "s.parquet", "s.safetensors", "s.pt"]),
-    some.binary(min_size=1) | some.text('01ab ,;\t\n".-e', min_size=1).map(str.encode),
-)
-def test_noise_is_never_a_traceback(tmp_path: Path, name: str, content: bytes) -> None:
-    (tmp_path / name).write_bytes(content)
-    refused_politely(lambda: read_signal(tmp_path / name), name)

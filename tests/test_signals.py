@@ -1,8 +1,7 @@
 """Every form of signal that comes in, matched by name, and the two metrics."""
 
-import importlib
 import os
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra import numpy as arrays
 
+from having import optional
 from spectrata.errors import (
     DuplicateNameError,
     NodeCountError,
@@ -24,12 +24,6 @@ from spectrata.errors import (
 )
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential, resolve_metric
-
-
-def optional(name: str) -> ModuleType:
-    """An optional library: a skip at home, a failure in CI."""
-    return importlib.import_module(name) if os.environ.get("CI") else pytest.importorskip(name)
-
 
 ROWS = as_graph(edges=[(0, 1), (1, 2), (2, 3)])
 NAMED = as_graph(nx.Graph([("d", "c"), ("c", "b"), ("b", "a")]))  # row order d, c, b, a
@@ -96,6 +90,8 @@ class TestArrays:
         with pytest.warns(SpectrataWarning, match=r"no names, so its rows .* order of the graph"):
             known = as_signal(tmp_path / "signal.npy", NAMED)
         assert np.array_equal(known.values[0], VALUES)
+        np.save(tmp_path / "many.npy", np.stack([VALUES, VALUES + 1]))
+        assert as_signal(tmp_path / "many.npy", ROWS).values.tolist() == [VALUES.tolist(), (VALUES + 1).tolist()]
 
 
 class TestNames:

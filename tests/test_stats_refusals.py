@@ -184,3 +184,12 @@ def test_results_that_were_joined_are_read_or_refused():
     others = [ring(MANY[:2]), ring(MANY[2:], laplacian="random_walk").assign_coords(snapshot=[2, 3, 4, 5])]
     with pytest.raises(ResultError, match=r"joins spectra made with .* which cannot be compared|differs along"):
         st.off_zero(xr.concat(others, dim="snapshot", data_vars="all", coords="different", compat="equals"))
+
+
+@pytest.mark.parametrize(
+    "by", [lambda ds: ds["eigenvalue"] < 2, lambda ds: ds["hop"] < 2, lambda ds: ds["n_parts"] < 2]
+)
+def test_a_masked_result_is_refused(by):
+    """``where`` leaves NaN in the place of numbers and words, and gives variables dimensions that are not theirs."""
+    with pytest.raises(ResultError, match="it was masked; select with sel or isel"):
+        st.off_zero(ring().where(by))

@@ -135,38 +135,6 @@ def test_some_components_of_hard_graphs(hard, which, monkeypatch):
     assert np.abs(vectors.T @ vectors - np.eye(basis.n)).max() <= 1e-10
 
 
-DIAMETER_TWO = {
-    "complete multipartite": lambda: nx.complete_multipartite_graph(*[15] * 14),
-    "uneven multipartite": lambda: nx.complete_multipartite_graph(1, 2, 3, 40, 60, 94),
-    "star": lambda: nx.star_graph(SIZE - 1),
-    "dense": lambda: nx.gnp_random_graph(SIZE, 0.3, seed=1),
-    "complete without one edge": lambda: _without_edge(SIZE),
-    "wheel": lambda: nx.wheel_graph(SIZE),
-    "strongly regular": lambda: nx.paley_graph(101).to_undirected(),
-}
-
-
-def _without_edge(n):
-    graph = nx.complete_graph(n)
-    graph.remove_edge(0, 1)
-    return graph
-
-
-@pytest.mark.parametrize("name", DIAMETER_TWO)
-def test_both_strata_of_diameter_two(name):
-    """Each is solved by itself, so that what a hop gives does not depend on which others are asked for."""
-    case = case_of(DIAMETER_TWO[name]())
-    strat = st.Stratification(case.graph)
-    assert strat.diameter == 2
-    second = strat.strata.at(2)
-    matrix = laplacian_of(case._replace(edges=second.edges))
-    assert_eigenbasis(decompose(second), matrix)
-    signal = np.random.default_rng(0).standard_normal((case.n, 2))
-    both = run(case, signal)
-    alone = run(case, signal, hops=[2])
-    assert_array_equal(both["magnitude"].sel(hop=[2]), alone["magnitude"])
-
-
 # --- closed forms -------------------------------------------------------------------------------------------
 
 
@@ -189,16 +157,6 @@ def test_known_spectra_with_their_multiplicities(name, graph, levels, sizes):
     basis = decompose(stratum_of(graph))
     assert_array_equal(np.bincount(basis.eigenspace), sizes)
     assert_allclose(basis.values, np.repeat(levels, sizes), atol=1e-13 * len(graph) * basis.norm)
-
-
-@pytest.mark.parametrize("n", [2, 3])
-def test_the_smallest_graphs(n):
-    """Two nodes have one edge and one nonzero component, which holds everything."""
-    graph, signal = nx.complete_graph(n), np.array([1.0, 3.0, -2.0])[:n]
-    ds = run(case_of(graph), signal)
-    assert ds["eigenvalue"].values[0].tolist() == pytest.approx([0.0, *[float(n)] * (n - 1)])
-    energy = np.sum(ds["eigenvalue"].values * ds["magnitude"].loc["gft"].values ** 2)
-    assert energy == pytest.approx(sum((signal[x] - signal[y]) ** 2 for x, y in graph.edges))
 
 
 def test_thousands_of_dimensions_are_as_good_as_one():

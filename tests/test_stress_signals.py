@@ -15,7 +15,7 @@ import spectrata as st
 import spectrata.torch
 from roads import ALL, INCIDENCE, ROADS
 from spectrata.errors import ResultError, SignalValueError, SpectrataWarning
-from spectrata.kernels import edge_sums, scaling, threads
+from spectrata.kernels import edge_sums, threads
 from strategies import DEFAULT, Case, assert_near, case_of, run
 
 GRAPH = nx.disjoint_union(nx.gnp_random_graph(14, 0.25, seed=2), nx.path_graph(3))
@@ -43,7 +43,8 @@ def measures(signal, other):
     found["response share"] = st.response(signal, other, STRAT, metric="euclidean")["share_after"]
     columns = ["off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat"]
     found["summary"] = xr.Dataset.from_dataframe(st.summary(ds)[columns]).to_array()
-    found["calibrated"] = st.calibrate(STRAT, signal, draws=39, metric="euclidean")["p"]
+    calibrated = st.calibrate(STRAT, signal, draws=39, metric="euclidean")
+    found |= {f"calibrated {name}": calibrated[name] for name in ("p", "q", "share", "chance", "chance_high", "ratio")}
     found["diagnosed"] = xr.DataArray([len(st.diagnose(ds))])
     return found
 
@@ -168,27 +169,7 @@ def oracle_length(a, b):
     return largest * np.linalg.norm(difference / largest)
 
 
-def test_lengths_of_nothing_are_zero():
-    assert edge_sums.lengths(np.zeros((3, 2))).tolist() == [0.0, 0.0, 0.0]
-    assert edge_sums.lengths(np.zeros((0, 2))).shape == (0,)
-    values = np.array([[np.nan, 1.0], [np.inf, 2.0], [1e-200, 0.0]])
-    even, scale = scaling.squarable(values)
-    assert_array_equal(np.isnan(even), np.isnan(values))
-    assert_allclose(even * scale, values)
-
-
 # --- constant signals, and what gradients pass through ------------------------------------------------------
-
-
-@every_road
-@pytest.mark.parametrize("value", [0.0, 1.0, 1e-300, 1e300, 0.1])
-def test_constant_signals_have_no_gradient(road, value):
-    ds = road.spectra(CASE, np.full((17, 1), value), DEFAULT)
-    assert_array_equal(ds["gradient_norm"], 0.0)
-    for algorithm in DEFAULT[1:]:
-        assert_array_equal(ds["magnitude"].loc[algorithm], 0.0)
-    length = np.sqrt(np.sum((ds["magnitude"].loc["gft"].values / (value or 1.0)) ** 2, axis=1))
-    assert_allclose(length, np.sqrt(17.0) if value else 0.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("algorithm", ["gft", "adj_diff", "in_agg", "apprx_ls"])
@@ -231,7 +212,6 @@ def test_watched_layers_at_every_size(metric, dtype):
         at = ds.isel(snapshot=t)
         assert_allclose(at["gradient_norm"] / size, plain["gradient_norm"], rtol=1e-5)
         assert_allclose(at["off_zero"], share, rtol=1e-4)
-        assert_allclose(at["band_share"].sum("band"), 1.0, rtol=1e-9)
         for algorithm in DEFAULT:
             ours, theirs = at["magnitude"].loc[algorithm] / size, plain["magnitude"].loc[algorithm]
             assert_near(ours, theirs, 1e-4 if dtype == "float32" else 1e-9)

@@ -86,7 +86,7 @@ def test_every_measure_is_that_of_the_batch_as_one_graph():
     graphs[1].x[0] = 0
     batch = Batch.from_data_list(graphs)
     probe = Recorder(None)
-    probe.record({"x": batch.x}, edge_index=batch.edge_index, batch=batch.batch)
+    probe.record({"x": batch.x}, edge_index=batch.edge_index)
     ds = probe.snapshots
     whole = Data(x=batch.x, edge_index=batch.edge_index)
     want = st.smoothness(whole, whole.x, hops=1, zero_vectors="zero")
@@ -96,7 +96,7 @@ def test_every_measure_is_that_of_the_batch_as_one_graph():
 
 def test_a_batch_without_an_edge_is_measured():
     probe = Recorder(None)
-    probe.record({"x": torch.eye(3)}, edge_index=torch.empty(2, 0, dtype=torch.int64), batch=torch.arange(3))
+    probe.record({"x": torch.eye(3)}, edge_index=torch.empty(2, 0, dtype=torch.int64))
     assert float(probe.snapshots["off_zero_live"][0]) == 0  # every node is a part of its own
     assert np.isnan(float(probe.snapshots["r"][0]))
 

@@ -1,27 +1,19 @@
 """What watching costs on the largest component of Cora, and what trained GCNs show there."""
 
-import os
-from pathlib import Path
-
 import pytest
 import torch
 import torch.nn.functional as F
 from torch_geometric.nn import GCN
 
 import spectrata as st
+from having import shared
 from spectrata.torch import watch
 from test_examples import example
-
-PATH = Path(__file__).parents[2] / "shared" / "data" / "cora.npz"
 
 
 @pytest.fixture(scope="module")
 def cora():
-    if not PATH.is_file():
-        if os.environ.get("CI"):
-            pytest.fail(f"{PATH} is missing")
-        pytest.skip(f"needs {PATH}")
-    return example("gcn_depth").cora(PATH)
+    return example("gcn_depth").cora(shared("cora.npz"))
 
 
 @pytest.fixture(scope="module")

@@ -260,5 +260,5 @@ def test_nan_is_refused_in_one_sentence(d, bad):
     x = torch.randn(34, d)
     x[5, d - 1] = bad
     for loss in (spectrata.torch.magnitudes, spectrata.torch.off_zero, lambda _, x: spectrata.torch.effective_rank(x)):
-        with pytest.raises(SignalValueError, match=r"x is (nan|inf) at .*\(1 NaN"):
+        with pytest.raises(SignalValueError, match=r"The signal is (nan|inf) at .*\(1 NaN"):
             loss(strat, x)

@@ -51,8 +51,12 @@ def test_a_store_is_not_reused_for_another_signal(tmp_path):
 # ---- 2. results own their arrays
 
 
-def test_a_buffer_that_is_reused_leaves_earlier_results_alone():
-    graph, buffer = nx.path_graph(6), np.arange(6.0)
+@pytest.mark.parametrize("of", [np.asarray, pytest.param("torch", marks=pytest.mark.needs("torch"))])
+def test_a_buffer_that_is_reused_leaves_earlier_results_alone(of):
+    if of == "torch":
+        torch = pytest.importorskip("torch")
+        of = torch.tensor
+    graph, buffer = nx.path_graph(6), of(np.arange(6.0))
     ds = st.spectra(graph, buffer)
     buffer[:] = 0.0
     np.testing.assert_array_equal(ds["signal"].values.ravel(), np.arange(6.0))
@@ -64,24 +68,8 @@ def test_a_buffer_that_is_reused_leaves_earlier_results_alone():
 def test_p_of_a_few_spikes_is_that_of_permutations():
     graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(40, 50, periodic=True))
     joined = nx.to_numpy_array(graph)
-    places = [
-        0,
-        1,
-        400,
-        401,
-        800,
-        801,
-        130,
-        230,
-        330,
-        530,
-        630,
-        730,
-        930,
-        1030,
-        1130,
-        1230,
-    ]  # three pairs of neighbours
+    rows = "0 1 400 401 800 801 130 230 330 530 630 730 930 1030 1130 1230"  # three pairs of neighbours
+    places = [int(row) for row in rows.split()]
     signs = np.array([1.0] * 6 + [-1.0] * 10)
     rng = np.random.default_rng(0)
     products = []  # the signs add up to -4 in every order, so the correlation grows with the sum of products

@@ -117,14 +117,13 @@ PICTURES = {
     "collapse": lambda: st.plot.collapse(watched().over_layers()),
     "columns": lambda: st.plot.columns(st.rank_columns(*grid())),
     "compare": lambda: st.plot.compare(
-        snapshots().isel(snapshot=0), snapshots().isel(snapshot=3), names=("noise", "averaged")
+        st.compare(snapshots().isel(snapshot=0), snapshots().isel(snapshot=3)), names=("noise", "averaged")
     ),
     "correlogram": lambda: st.plot.correlogram(findings()),
     "dark": lambda: st.plot.diagnose(findings(), nx.karate_club_graph(), "club"),
     "diagnose": lambda: st.plot.diagnose(findings(), nx.karate_club_graph(), "club"),
     "embedding": lambda: st.plot.embedding(result()),
     "filters": lambda: st.plot.filters(watched().over_layers()),
-    "hops": lambda: st.plot.hops(calibrated()),
     "layers": lambda: st.plot.layers(watched().over_layers()),
     "local": lambda: st.plot.local(st.local(grid()[0], grid()[1]["spots"])),
     "nodes": lambda: st.plot.nodes(grid()[1][["spots", "gene A"]], grid()[0]),

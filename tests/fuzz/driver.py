@@ -129,7 +129,7 @@ class Watch:
 
 def try_input(target: Target, place: Path, data: bytes) -> str:
     """``accepted``, the kind of a documented error, or ``crash: ...`` for anything else."""
-    from spectrata.errors import SpectrataError, SpectrataWarning
+    from spectrata.errors import FileFormatError, SpectrataError, SpectrataWarning
 
     path = place / target.file
     target.write(path, data)
@@ -142,6 +142,7 @@ def try_input(target: Target, place: Path, data: bytes) -> str:
         except SpectrataError as error:
             message = str(error)
             plain = message and "\n" not in message and len(message) <= LONGEST_MESSAGE
+            plain = plain and (target.file in message or not (target.named and isinstance(error, FileFormatError)))
             outcome = type(error).__name__ if plain else f"crash: message of {len(message)} characters {_place(error)}"
         except KeyboardInterrupt:
             raise

@@ -30,9 +30,8 @@ class Hostile:
 
     name: str
     file: str
-    make: Callable[[], bytes]
-    error: str
-    words: str = "."
+    content: bytes | Callable[[], bytes]
+    says: str = ""  # words of a FileFormatError, "OtherError: its words", or "accepted"
     door: str = "graph"
 
 

@@ -38,6 +38,11 @@ class Target:
     inputs: int = 1500
     write: Callable[[Path, bytes], None] = Path.write_bytes
 
+    @property
+    def named(self) -> bool:
+        """Whether it is the file itself that is read, so that errors name it."""
+        return self.mutate is not objects.damage and self.write is Path.write_bytes
+
 
 # ---- what may come out
 

@@ -13,7 +13,7 @@ from spectrata.core.hop import OK, ZERO_VECTOR
 from spectrata.inputs.device import DeviceGraph
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.signals import Potential, Signal
-from spectrata.results.build import Axis, HopResult, Rows, build, in_units
+from spectrata.results.build import Axis, HopResult, build, in_units
 from spectrata.results.schema import BANDS
 
 if TYPE_CHECKING:
@@ -177,8 +177,7 @@ def label(
     shown = graph if graph.n_edges else None
     if isinstance(graph, DeviceGraph) and not graph.keeps_edges:
         shown, facts = None, facts | {"n_edges": graph.n_edges, "graph_hash": graph.digest}
-    rows = Rows(signal.snapshots, signal.values.shape[2], signal.kind, columns=signal.separate)
-    ds = build(shown, rows, [at.result(field, settings) for at in hops], settings.algorithms, facts)
+    ds = build(shown, signal, [at.result(field, settings) for at in hops], settings.algorithms, facts)
     places, dims = [at.places for at in hops], ("hop", "band")
     cut, size, size_error = (
         np.stack([getattr(one, name) for one in places]) for name in ("edges", "band_size", "band_size_error")

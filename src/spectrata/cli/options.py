@@ -140,7 +140,7 @@ class SignalOptions:
 
 def near_hops(n: int) -> int | None:
     """The hops that are read without ``--hops``: all of small graphs, the near ones of large graphs."""
-    from spectrata.stats.verbs.reading import ALL_HOPS, NEAR_HOPS
+    from spectrata.stats.verbs.hops import ALL_HOPS, NEAR_HOPS
 
     if n <= ALL_HOPS:
         return None

@@ -24,7 +24,7 @@ from spectrata.errors import OptionError, warn
 from spectrata.inputs.graphs import as_graph
 from spectrata.inputs.signals import Signal, potential
 from spectrata.kernels.backend import NUMPY, Array, Backend
-from spectrata.results.build import Rows, build
+from spectrata.results.build import build
 from spectrata.results.notebook import html_table
 
 if TYPE_CHECKING:
@@ -313,15 +313,6 @@ class Stratification:
         field = potential(signal, metric, zero_vectors, self.graph.names)
         self.announce(plan, backend)
         hops = all_hops(self, field, plan, backend, progress)
-        rows = Rows(
-            signal.snapshots,
-            signal.values.shape[2],
-            signal.kind,
-            signal=signal.values if "signal" in plan.keep else None,
-            zero_vectors=field.zero_rows,
-            columns=signal.separate,
-            names=signal.columns,
-        )
         columns = "joint" if signal.separate is None else "separate"
         facts = {
             "metric": field.metric,
@@ -334,7 +325,7 @@ class Stratification:
         }
         if isinstance(self.strata, DistanceStrata):
             facts["bins"] = [float(edge) for edge in self.strata.bins]
-        return build(self.graph, rows, hops, plan.algorithms, facts)
+        return build(self.graph, signal, hops, plan.algorithms, facts, "signal" in plan.keep, field.zero_rows)
 
     def announce(self, plan: Plan, backend: Backend) -> None:
         """Refuse at once what is not defined or too large; a long run prints an estimate first."""

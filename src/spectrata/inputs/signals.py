@@ -58,6 +58,12 @@ class Signal:
     reading: str = "joint"
     texts: tuple[tuple[str, Labels], ...] = ()  # columns of text of a table; empty unless they were asked for
 
+    @property
+    def axes(self) -> dict[str, list[Any]]:
+        """The dimensions that the first axis is laid out along in a result, with their labels."""
+        named = {"snapshot": self.snapshots, "column": self.separate}
+        return {dim: list(labels) for dim, labels in named.items() if labels is not None}
+
 
 @dataclass(frozen=True, eq=False)
 class Potential:

@@ -100,11 +100,13 @@ class TableSize(NamedTuple):
     width: int
 
     @classmethod
-    def make(cls, arguments: dict[str, Any], reach: int, width: int) -> "TableSize":
-        """TableSize for these components and, where no list of hops was asked for, hops up to ``reach``."""
+    def make(cls, arguments: dict[str, Any], outcomes: Iterable[Outcome], hops: int = 1, width: int = 1) -> "TableSize":
+        """Sizes for all outcomes, with at least so many hops, where no list of hops was asked for, and components."""
+        for outcome in outcomes:
+            hops, width = max(hops, *outcome.hops, 0), max(width, outcome.width)
         asked = arguments["hops"]
-        hops = asked if isinstance(asked, list) else list(range(1, reach + 1))
-        return cls(tuple(arguments["algorithms"]), hops, width)
+        labels = asked if isinstance(asked, list) else list(range(1, hops + 1))
+        return cls(tuple(arguments["algorithms"]), labels, width)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -187,51 +189,30 @@ def banded(arrays: dict[str, np.ndarray], edges: tuple[float, ...]) -> dict[str,
     A band is ``(lower, upper]``, the last one takes all that lies above; an eigenvalue within 1e-8 of the largest
     from an edge lies on it, and an eigenspace is never split.
     """
-    count = len(edges)  # the zero component, and one less than edges
-    group = _groups(arrays, np.array(edges[1:-1]))  # (G, H, N)
-    inside = group[:, None, :, :, None] == np.arange(count)  # (G, 1, H, N, B)
+    cuts, order, spaces, values = np.array(edges), np.arange(len(edges)), arrays["eigenspace"], arrays["eigenvalue"]
+    first = np.diff(spaces, axis=2, prepend=-2) != 0  # (G, H, N)
+    level = np.take_along_axis(values, np.maximum.accumulate(np.where(first, np.arange(spaces.shape[2]), 0), axis=2), 2)
+    near = EIGENSPACE_TOLERANCE["float64"] * np.nanmax(values, axis=2, initial=0.0)[..., None, None]
+    band = np.where(arrays["is_zero"], 0, 1 + (level[..., None] > cuts[1:-1] + near).sum(axis=3))
+    inside = (band[..., None] == order) & (spaces >= 0)[..., None]  # (G, H, N, B)
 
-    def lengths(values: np.ndarray) -> np.ndarray:
-        """Over the components of each band: ``(G, A, H, N) -> (G, A, H, B)``."""
-        even, scale = squarable(np.nan_to_num(values))
-        within = np.broadcast_to(inside, (*values.shape, count))
-        return np.sqrt(np.einsum("gahn,gahn,gahnb->gahb", even, even, within)) * scale
+    def lengths(name: str, counted: np.ndarray) -> np.ndarray:
+        """Over the components of each band: ``(G, A, H, N) -> (G, A, H, B)``; NaN where all components are."""
+        even, scale = squarable(np.where(counted[:, None], np.nan_to_num(arrays[name]), 0.0))
+        found = np.sqrt(np.einsum("gahn,ghnb->gahb", even**2, inside.astype(float))) * scale
+        return np.where(np.isnan(arrays["magnitude"]).all(axis=3, keepdims=True), np.nan, found)
 
-    # All components of an eigenspace have its error, so that the first stands for it.
-    first = np.diff(arrays["eigenspace"], axis=2, prepend=-2)[:, None] != 0
-    there = np.any(arrays["eigenspace"] >= 0, axis=2)  # (G, H)
-    undefined: np.ndarray = np.isnan(arrays["magnitude"]).all(axis=3) | ~there[:, None]
-    order = np.arange(count)
-    centres = np.append(0.0, (np.array(edges[1:]) + np.array(edges[:-1])) / 2)
-    zeros = np.sum(np.where(arrays["is_zero"], 1, 0), axis=2)  # (G, H)
-    own = {
-        "magnitude": np.where(undefined[..., None], np.nan, lengths(arrays["magnitude"])),
-        "magnitude_error": np.where(
-            undefined[..., None], np.nan, lengths(np.where(first, arrays["magnitude_error"], 0.0))
-        ),
-        "eigenvalue": np.broadcast_to(centres, (*there.shape, count)),
-        "eigenspace": np.broadcast_to(order, (*there.shape, count)),
-        "multiplicity": np.where(order == 0, np.maximum(zeros, 1)[..., None], 1),
-        "is_zero": np.broadcast_to(order == 0, (*there.shape, count)),
+    there = (spaces >= 0).any(axis=2, keepdims=True)  # (G, H, 1)
+    zeros = np.maximum(arrays["is_zero"].sum(axis=2), 1)[..., None]
+    of_bands = {
+        "eigenvalue": np.append(0.0, (cuts[1:] + cuts[:-1]) / 2),
+        "eigenspace": order,
+        "multiplicity": np.where(order == 0, zeros, 1),
+        "is_zero": order == 0,
     }
-    for name, values in own.items():
-        if not name.startswith("magnitude"):
-            own[name] = np.where(there[..., None], values, FIELDS[name].empty).astype(FIELDS[name].dtype)
-    return arrays | own
-
-
-def _groups(arrays: dict[str, np.ndarray], inner: np.ndarray) -> np.ndarray:
-    """0 for zero components, from 1 for the bands, -1 where there is no component: ``(G, H, N)``."""
-    space, values = arrays["eigenspace"], arrays["eigenvalue"]
-    groups = np.full(space.shape, -1)
-    for place in np.ndindex(space.shape[:2]):
-        here = space[place] >= 0
-        if not here.any():
-            continue
-        spaces, found = space[place][here], values[place][here]
-        spaces = spaces - spaces.min()
-        level = (np.bincount(spaces, found) / np.maximum(np.bincount(spaces), 1))[spaces]
-        near = EIGENSPACE_TOLERANCE["float64"] * found.max()
-        band = 1 + np.searchsorted(inner + near, level, side="left")
-        groups[place][here] = np.where(arrays["is_zero"][place][here], 0, band)
-    return groups
+    found = {
+        name: np.where(there, one, FIELDS[name].empty).astype(FIELDS[name].dtype) for name, one in of_bands.items()
+    }
+    # All components of an eigenspace have its error, so that the first stands for it.
+    found |= {"magnitude": lengths("magnitude", spaces >= 0), "magnitude_error": lengths("magnitude_error", first)}
+    return arrays | found

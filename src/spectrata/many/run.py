@@ -6,9 +6,9 @@ executor nor on what was done before. The calling process alone writes to the st
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +16,15 @@ from spectrata._version import __version__
 from spectrata.bands.settings import given_bands
 from spectrata.core.plan import Computing, make_plan
 from spectrata.core.registry import ALGORITHMS, require, resolve_algorithms
-from spectrata.core.strata import asked_hops
+from spectrata.core.strata import HOP_WEIGHTS, asked_hops
 from spectrata.errors import OptionError, SpectrataError
 from spectrata.inputs.graphs import Graph
-from spectrata.inputs.numbers import one_of, whole
+from spectrata.inputs.numbers import flag, one_of, whole
 from spectrata.kernels import threads
 from spectrata.many.layout import ARGUMENTS, READ_AS, Outcome
 from spectrata.many.pool import WorkerDied
 from spectrata.many.store import ResultMemory, ResultStore
-from spectrata.many.work import Job, ReadAs, Request, one_thread, work
+from spectrata.many.work import Job, Request, work
 from spectrata.results.schema import BANDS
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 AHEAD = 2  # tasks waiting per worker, so that none is idle and few are in memory
 ON_DEVICE = 2**16  # pairs of one task on a GPU
 SMALL = 64  # rows of a signal up to which its graph is all overhead outside a stack
-READING = ("weights", "hop_weights", "undirected")
+AS_USUAL = {"weights": None, "hop_weights": "bottleneck", "undirected": False}  # how graphs are read
+READING = tuple(AS_USUAL)
 COMPUTING = ("laplacian", "self_loops", "n_eigs", "which", "dtype", "device")
 Progress = Callable[[str, float], None]
 Chunk = list[Job]
@@ -83,8 +84,8 @@ def spectra_many(
         (attention heads, temporal graphs) or differ in size. The energies of ``gft``, ``apprx_ls`` and ``in_agg``
         are summed over the eigenvalues in each ``(lower, upper]``; the last band takes all that lies above.
     chunk : int, optional
-        Pairs of one task; by default a 32nd of all, from 16 (of small graphs 256) to 256, and on a GPU up to
-        65,536.
+        Pairs of one task; by default a 32nd of all, from 16 to 256 (of small graphs from 256 to 4,096), and on a GPU
+        up to 65,536.
     progress : callable, optional
         Called as ``progress(message, fraction)``.
 
@@ -115,12 +116,12 @@ def spectra_many(
     >>> ds["energy"].sel(algorithm="gft", hop=1).values.round(2).tolist()
     [[4.97, 0.0, 0.03], [41.5, 0.45, 0.04]]
     """
-    jobs = _jobs(pairs)
+    jobs, report = _jobs(pairs), progress or (lambda message, fraction: None)
     read_as = {"weights": weights} | dict(stratification or {})
-    request = _request(jobs, {"hops": hops, "metric": metric, "bands": bands}, read_as, algorithms, seed, options)
+    asked = {"algorithms": algorithms, "hops": hops, "metric": metric, "bands": bands, "seed": seed}
+    request = _request(jobs, asked, read_as, options)
     size = _chunk_size(jobs, request.device) if chunk is None else whole(chunk, "chunk")
     names, facts = [job.name for job in jobs], _facts(request)
-    report = progress or (lambda message, fraction: None)
     if store is None:
         kept: ResultMemory | ResultStore = ResultMemory(names, facts)
     else:
@@ -140,121 +141,6 @@ def spectra_many(
         kept.close()
 
 
-def _chunk_size(jobs: list[Job], device: str | None) -> int:
-    """Pairs of one task: few enough to share out, of small graphs enough for stacks, on a GPU enough to fill it."""
-    if device not in (None, "cpu"):
-        return min(len(jobs), ON_DEVICE)
-    small = all(isinstance(job.signal, Sized) and not isinstance(job.signal, str) for job in jobs)
-    small = small and max(len(job.signal) for job in jobs) <= SMALL
-    return max(256 if small else 16, min(256, len(jobs) // 32))
-
-
-def _request(
-    jobs: list[Job],
-    asked: dict[str, Any],
-    read_as: dict[str, Any],
-    algorithms: str | Iterable[str] | None,
-    seed: int,
-    options: dict[str, Any],
-) -> Request:
-    """Everything that is computed of every pair, checked before any pair is read."""
-    unknown = [name for name in read_as if name not in READING + COMPUTING]
-    if unknown:
-        raise OptionError(
-            f"stratification={{{unknown[0]!r}: ...}} is not understood; for many graphs it takes "
-            f"{', '.join(READING + COMPUTING)}."
-        )
-    how = {name: read_as.pop(name) for name in COMPUTING if name in read_as}
-    how |= {name: options.pop(name) for name in ("laplacian", "self_loops") if name in options}
-    computing = Computing(**how)
-    preset, zero_vectors = options.pop("preset", None), options.pop("zero_vectors", "error")
-    edges = None
-    if asked["bands"] is not None:
-        if computing.n_eigs is not None or preset is not None:
-            raise OptionError("bands= needs all components and one energy each; leave out n_eigs and preset.")
-        edges = _common_edges(asked["bands"])
-        every = [row.name for row in ALGORITHMS.values() if row.in_bands and computing.laplacian in row.laplacians]
-        algorithms = resolve_algorithms(every if algorithms is None else algorithms)
-        require(algorithms, lambda row: bool(row.in_bands), "no energy per band; bands have")
-    plan = make_plan(
-        algorithms,
-        options | computing.operator().arguments,
-        len(jobs),
-        preset=preset,
-        seed=seed,
-        keep=(),
-        dtype=computing.dtype,
-        n_eigs=computing.n_eigs,
-        which=computing.which,
-        diagnose=False,
-    )
-    one_of(asked["metric"], "metric", ("auto", "angular", "euclidean"))
-    one_of(zero_vectors, "zero_vectors", ("error", "nan", "zero"))
-    device = computing.device
-    if callable(plan.options.ens_weights) or not (device is None or isinstance(device, str)):
-        raise OptionError(
-            "The options of spectra_many are plain values, since they travel to workers; give the weights of ens by "
-            "name or as a mapping, and device as text."
-        )
-    reading = ReadAs(**read_as)
-    weighted = _are_weighted(jobs, reading.weights)
-    if weighted:
-        plan.require_weighted([1])
-    return Request(
-        plan,
-        asked_hops(asked["hops"]),
-        asked["metric"],
-        zero_vectors,
-        device,
-        graphs=len(jobs),
-        read_as=reading,
-        weighted=weighted,
-        bands=edges,
-    )
-
-
-def _common_edges(bands: Any) -> tuple[float, ...]:
-    """Edges of bands that serve every graph, ascending from 0."""
-    edges = given_bands(bands)
-    if isinstance(edges, int):
-        raise OptionError(
-            f"bands={edges} of many graphs would be other bands for each; give the edges that all share, such as "
-            "bands=[0, 0.5, 1, 1.5, 2]."
-        )
-    if edges[0] != 0.0:
-        raise OptionError(f"The first edge of bands is {edges[0]:g}; common bands start at 0.")
-    return tuple(edges.tolist())
-
-
-def _are_weighted(jobs: list[Job], weights: str | bool | None) -> bool:
-    """Whether weights are used: as asked, or, unasked, where a ``Graph`` was read with them."""
-    if weights is not None:
-        return bool(weights)
-    return any(isinstance(job.graph, Graph) and job.graph.weights is not None for job in jobs)
-
-
-def _facts(request: Request) -> dict[str, Any]:
-    """Attributes of the result, and everything that was asked."""
-    plan, options = request.plan, request.plan.options
-    asked = json.loads(plan.to_json((), request.zero_vectors))
-    asked |= {"hops": request.hops, "metric": request.metric}
-    reading = request.read_as
-    if reading != ReadAs():
-        asked[READ_AS] = vars(reading)
-    kind = {}
-    if request.bands is not None:
-        asked["bands"], kind = list(request.bands), {"kind": BANDS}
-    return kind | {
-        "laplacian": options.laplacian,
-        "self_loops": int(options.self_loops),
-        "weights": reading.hop_weights if request.weighted else "",
-        "dtype": plan.dtype,
-        "seed": plan.seed,
-        "spectrata_version": __version__,
-        ARGUMENTS: json.dumps(asked, sort_keys=True),
-    }
-
-
 def _jobs(pairs: Iterable[Sequence[Any]]) -> list[Job]:
     jobs = []
     for index, pair in enumerate(pairs):
@@ -264,32 +150,108 @@ def _jobs(pairs: Iterable[Sequence[Any]]) -> list[Job]:
         jobs.append(Job(index, name, pair[-2], pair[-1]))
     if not jobs:
         raise OptionError("There is no pair; give at least one graph with its signal.")
-    names = [job.name for job in jobs]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise OptionError(f"The name {twice!r} stands twice; give every pair its own.")
+    name, count = Counter(job.name for job in jobs).most_common(1)[0]
+    if count > 1:
+        raise OptionError(f"The name {name!r} stands twice; give every pair its own.")
     return jobs
 
 
+def _chunk_size(jobs: list[Job], device: str | None) -> int:
+    """Pairs of one task: few enough to share out, of small graphs enough for stacks, on a GPU enough to fill it."""
+    if device not in (None, "cpu"):
+        return min(len(jobs), ON_DEVICE)
+    small = all(isinstance(job.signal, Sized) and not isinstance(job.signal, str) for job in jobs)
+    small = small and max(len(job.signal) for job in jobs) <= SMALL
+    least, most = (256, 4096) if small else (16, 256)
+    return max(least, min(most, len(jobs) // 32))
+
+
+def _request(jobs: list[Job], asked: Mapping[str, Any], read_as: Mapping[str, Any], options: dict[str, Any]) -> Request:
+    """Everything that is computed of every pair, checked before any pair is read."""
+    for name in read_as:
+        if name not in READING + COMPUTING:
+            words = f"stratification={{{name!r}: ...}} is not understood; for many graphs it takes"
+            raise OptionError(f"{words} {', '.join(READING + COMPUTING)}.")
+    how = {name: value for name, value in read_as.items() if name in COMPUTING}
+    computing = Computing(**how | {name: options.pop(name) for name in ("laplacian", "self_loops") if name in options})
+    preset, zero_vectors = options.pop("preset", None), options.pop("zero_vectors", "error")
+    algorithms, edges, device = asked["algorithms"], None, computing.device
+    if asked["bands"] is not None:
+        if computing.n_eigs is not None or preset is not None:
+            raise OptionError("bands= needs all components and one energy each; leave out n_eigs and preset.")
+        edges = _common_edges(asked["bands"])
+        every = [row.name for row in ALGORITHMS.values() if row.in_bands and computing.laplacian in row.laplacians]
+        algorithms = resolve_algorithms(every if algorithms is None else algorithms)
+        require(algorithms, lambda row: bool(row.in_bands), "no energy per band; bands have")
+    more = {"preset": preset, "seed": asked["seed"], "keep": (), "diagnose": False} | computing.components
+    plan = make_plan(algorithms, options | computing.operator().arguments, len(jobs), **more)
+    one_of(asked["metric"], "metric", ("auto", "angular", "euclidean"))
+    one_of(zero_vectors, "zero_vectors", ("error", "nan", "zero"))
+    if callable(plan.options.ens_weights) or not (device is None or isinstance(device, str)):
+        words = "The options of spectra_many are plain values, since they travel to workers"
+        raise OptionError(f"{words}; give the weights of ens by name or as a mapping, and device as text.")
+    reading = AS_USUAL | {name: value for name, value in read_as.items() if name in READING}
+    weighted = _check_reading(jobs, reading)
+    if weighted:
+        plan.require_weighted([1])
+    hops, metric = asked_hops(asked["hops"]), asked["metric"]
+    return Request(plan, hops, metric, zero_vectors, device, reading, weighted, edges, len(jobs))
+
+
+def _check_reading(jobs: list[Job], reading: dict[str, Any]) -> bool:
+    """Whether weights are used: as asked, or, unasked, where a ``Graph`` was read with them."""
+    weights = reading["weights"]
+    if not (weights is None or isinstance(weights, (str, bool))):
+        words = "weights= of spectra_many is for all graphs"
+        raise OptionError(f"{words}: give True, False or the name of an edge attribute, not an array.")
+    one_of(reading["hop_weights"], "hop_weights", HOP_WEIGHTS)
+    flag(reading["undirected"], "undirected")
+    if weights is not None:
+        return bool(weights)
+    return any(isinstance(job.graph, Graph) and job.graph.weighted for job in jobs)
+
+
+def _common_edges(bands: Any) -> tuple[float, ...]:
+    """Edges of bands that serve every graph, ascending from 0."""
+    edges = given_bands(bands)
+    if isinstance(edges, int):
+        words = f"bands={edges} of many graphs would be other bands for each; give the edges that all share"
+        raise OptionError(f"{words}, such as bands=[0, 0.5, 1, 1.5, 2].")
+    if edges[0] != 0.0:
+        raise OptionError(f"The first edge of bands is {edges[0]:g}; common bands start at 0.")
+    return tuple(edges.tolist())
+
+
+def _facts(request: Request) -> dict[str, Any]:
+    """Attributes of the result, and everything that was asked."""
+    plan, options, reading = request.plan, request.plan.options, request.read_as
+    asked = json.loads(plan.to_json((), request.zero_vectors))
+    asked |= {"hops": request.hops, "metric": request.metric} | ({} if reading == AS_USUAL else {READ_AS: reading})
+    asked |= {} if request.bands is None else {"bands": list(request.bands)}
+    return ({} if request.bands is None else {"kind": BANDS}) | {
+        "laplacian": options.laplacian,
+        "self_loops": int(options.self_loops),
+        "weights": reading["hop_weights"] if request.weighted else "",
+        "dtype": plan.dtype,
+        "seed": plan.seed,
+        "spectrata_version": __version__,
+        ARGUMENTS: json.dumps(asked, sort_keys=True),
+    }
+
+
+# ---- executors
+
+
 def _run(executor: Executor | None, chunks: list[Chunk], request: Request) -> Iterator[list[Outcome]]:
-    if executor is None:
-        # Threads that share out whole matrices change no bits.
-        threaded = replace(request, threads=threads.threads())
-        with one_thread():
-            for chunk in chunks:
-                yield work(chunk, threaded, os.getpid())
-        return
-    # Threads of this process share its limits; other processes set their own, once.
-    same = type(executor).__name__ == "ThreadPoolExecutor"
-    with one_thread() if same else nullcontext():
-        yield from _spread(executor, chunks, request)
+    """Results of all chunks as they come.
 
-
-def _spread(executor: Executor, chunks: list[Chunk], request: Request) -> Iterator[list[Outcome]]:
-    """Keep a few tasks per worker under way, and give results as they come.
-
-    A task that fails as a whole is tried once more (a connection may have been lost), then pair by pair.
+    A few tasks per worker are under way. A task that fails as a whole is tried once more (a connection may have been
+    lost), then pair by pair.
     """
+    if executor is None:
+        threaded = replace(request, threads=threads.threads())  # which share out whole matrices and change no bits
+        yield from (work(chunk, threaded) for chunk in chunks)
+        return
     limit = AHEAD * _workers(executor) + 1
     queue = chunks[::-1]
     under_way: dict[Future, Chunk] = {}
@@ -328,7 +290,7 @@ def _spread(executor: Executor, chunks: list[Chunk], request: Request) -> Iterat
 def _submitted(executor: Executor, chunk: Chunk, request: Request) -> Future:
     """A task under way; one that an executor broken in the meantime does not take has failed with that."""
     try:
-        return executor.submit(work, chunk, request, os.getpid())
+        return executor.submit(work, chunk, request)
     except BrokenExecutor as problem:
         failed: Future = Future()
         failed.set_exception(problem)

@@ -1,11 +1,9 @@
 """The work on one chunk of pairs: read them, stack the small ones, and give plain arrays back."""
 
-import contextlib
 import hashlib
-import os
-import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -14,19 +12,16 @@ import numpy as np
 
 from spectrata.core.engine import all_hops
 from spectrata.core.plan import Plan
-from spectrata.core.strata import HOP_WEIGHTS
 from spectrata.core.stratification import Stratification
-from spectrata.errors import OptionError, SignalTypeError, SpectrataError
+from spectrata.errors import SignalTypeError, SpectrataError
 from spectrata.inputs.graphs import Graph, as_graph
-from spectrata.inputs.numbers import flag, one_of
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY, Backend, backend_of
-from spectrata.kernels.threads import blas_limit
+from spectrata.kernels.threads import blas_limit, share
 from spectrata.many import stacked
 from spectrata.many.layout import UNKNOWN, Outcome, arrays_of, banded
 from spectrata.results.build import HopResult
 
-THREADS = "SPECTRATA_THREADS"  # environment variable: how many threads compiled kernels use
 DEVICE_THREADS = 8  # that prepare stacks for a GPU
 
 
@@ -41,24 +36,6 @@ class Job:
     known: str = ""  # digest of the pair whose result the store holds
 
 
-@dataclass(frozen=True)
-class ReadAs:
-    """How every graph is read: the arguments of ``Stratification``."""
-
-    weights: str | bool | None = None
-    hop_weights: str = "bottleneck"
-    undirected: bool = False
-
-    def __post_init__(self) -> None:
-        if not (self.weights is None or isinstance(self.weights, (str, bool))):
-            raise OptionError(
-                "weights= of spectra_many is for all graphs: give True, False or the name of an edge attribute, not "
-                "an array."
-            )
-        one_of(self.hop_weights, "hop_weights", HOP_WEIGHTS)
-        flag(self.undirected, "undirected")
-
-
 @dataclass(frozen=True, eq=False)
 class Request:
     """The computation that every pair gets."""
@@ -67,12 +44,12 @@ class Request:
     hops: stacked.Hops  # as ``core.strata.asked_hops`` gives them
     metric: str
     zero_vectors: str
-    device: str | None = None
-    graphs: int = 0  # pairs of the whole run
+    device: str | None
+    read_as: Mapping[str, Any]  # weights, hop_weights and undirected, as ``Stratification`` takes them
+    weighted: bool  # whether weights are used
+    bands: tuple[float, ...] | None  # common edges of bands, where spectra are summed into them
+    graphs: int  # pairs of the whole run
     threads: int = 1  # for the solves of a stack
-    read_as: ReadAs = ReadAs()
-    weighted: bool = False  # whether weights are used
-    bands: tuple[float, ...] | None = None  # common edges of bands, where spectra are summed into them
     asked: str = ""  # everything that was asked, for the digests of pairs; empty where nothing is stored
 
     def digest(self, graph: Graph, values: np.ndarray) -> str:
@@ -89,9 +66,19 @@ class Request:
         names = pairs[0].graph.names if len(pairs) == 1 else None
         return potential(Signal(values, None), self.metric, self.zero_vectors, names)
 
-    def kept(self, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Fields by component, or by band where bands were asked for."""
-        return arrays if self.bands is None else banded(arrays, self.bands)
+    def outcome(
+        self, pairs: "list[Pair]", metric: str, results: Any, hops: list[int], width: int, first: int = 0
+    ) -> Outcome:
+        """The arrays of pairs of one size from their results at each hop, by component or by band."""
+        arrays = arrays_of(results, len(pairs), len(self.plan.algorithms), len(hops), width)
+        arrays = arrays if self.bands is None else banded(arrays, self.bands)
+        arrays |= {
+            "n_nodes": np.array([pair.graph.n_nodes for pair in pairs]),
+            "metric": np.full(len(pairs), metric, dtype=object),
+            "graph_hash": np.array([pair.graph.digest for pair in pairs], dtype=object),
+            "digest": np.array([pair.digest for pair in pairs], dtype=object),
+        }
+        return Outcome(np.array([pair.index for pair in pairs]), arrays, hops, first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +93,7 @@ class Pair:
 
     @property
     def shape(self) -> tuple[int, int, str]:
-        """Nodes, dimensions and device: what graphs of one stack share."""
+        """Nodes, dimensions and device, which graphs of one stack share."""
         return *self.signal.values.shape[1:], self.backend.device
 
     @property
@@ -115,69 +102,41 @@ class Pair:
         return self.graph.n_nodes <= stacked.MAX_NODES and (self.backend == NUMPY or self.backend.has_cupy)
 
 
-_guard = threading.Lock()
-_inside = 0  # blocks of ``one_thread`` under way in this process, in whatever threads
-_limits = contextlib.ExitStack()  # what the last of them takes back
-_for_good = contextlib.ExitStack()  # the limit of a worker process, alive as long as it is
-
-
-@contextlib.contextmanager
+@contextmanager
 def one_thread() -> Iterator[None]:
-    """BLAS, OpenMP and compiled kernels on one thread inside the block; the last to leave restores what was."""
-    global _inside
+    """BLAS, OpenMP and compiled kernels on one thread while this thread is inside the block."""
     from threadpoolctl import threadpool_limits
 
-    with _guard:
-        if _inside == 0:
-            _limits.callback(_set_threads, os.environ.get(THREADS))
-            _limits.enter_context(blas_limit(1))
-            _limits.enter_context(threadpool_limits(1, "openmp"))
-            _set_threads("1")
-        _inside += 1
-    try:
+    with share(1), blas_limit(1), threadpool_limits(1, "openmp"):
         yield
-    finally:
-        with _guard:
-            _inside -= 1
-            if _inside == 0:
-                _limits.close()
 
 
-def _set_threads(number: str | None) -> None:
-    if number is None:
-        os.environ.pop(THREADS, None)
-    else:
-        os.environ[THREADS] = number
-
-
-def work(chunk: list[Job], request: Request, caller: int) -> list[Outcome]:
+def work(chunk: list[Job], request: Request) -> list[Outcome]:
     """Compute a chunk on one thread; a pair that fails says why and harms no other.
 
     A chunk is computed whole unless the store holds all of it, so that what is stacked with what, and with it the last
     bits, does not depend on the past.
     """
-    global _inside
-    if os.getpid() != caller and _inside == 0:
-        _for_good.enter_context(one_thread())
     outcomes: list[Outcome] = []
     pairs: list[Pair] = []
-    for job in chunk:
-        try:
-            pairs.append(_read(job, request))
-        except Exception as problem:  # whatever a reader or an object of the caller raises
-            outcomes.append(Outcome.failed(job.index, problem))
-    found = {pair.index: pair.digest for pair in pairs} | {int(one.rows[0]): one.digest for one in outcomes}
-    held = [job.index for job in chunk if job.known not in ("", UNKNOWN) and job.known == found[job.index]]
-    unchanged = [Outcome(np.array(held))] if held else []
-    if len(held) == len(chunk):
-        return unchanged
-    outcomes += _computed(pairs, request)
+    with one_thread():
+        for job in chunk:
+            try:
+                pairs.append(_read(job, request))
+            except Exception as problem:  # whatever a reader or an object of the caller raises
+                outcomes.append(Outcome.failed(job.index, problem))
+        found = {pair.index: pair.digest for pair in pairs} | {int(one.rows[0]): one.digest for one in outcomes}
+        held = [job.index for job in chunk if job.known not in ("", UNKNOWN) and job.known == found[job.index]]
+        unchanged = [Outcome(np.array(held))] if held else []
+        if len(held) == len(chunk):
+            return unchanged
+        outcomes += _computed(pairs, request)
     changed = set(found).difference(held)
     return unchanged + [one for one in (outcome.only(changed) for outcome in outcomes) if len(one.rows)]
 
 
 def _read(job: Job, request: Request) -> Pair:
-    graph = as_graph(job.graph, weights=request.read_as.weights, undirected=request.read_as.undirected)
+    graph = as_graph(job.graph, weights=request.read_as["weights"], undirected=request.read_as["undirected"])
     signal = as_signal(job.signal, graph)
     if signal.snapshots is not None:
         raise SignalTypeError("The signal has snapshots; give each of them as a pair of its own.")
@@ -205,7 +164,7 @@ def _solved(stacks: list[list[Pair]], request: Request) -> Iterator[list[Outcome
     """Results of ``_stack``; on a GPU a few threads prepare stacks while others are computed."""
 
     def solve(pairs: list[Pair]) -> list[Outcome] | None:
-        with pairs[0].backend.active():
+        with pairs[0].backend.active(), share(1):
             return _stack(pairs, request)
 
     if request.threads == 1 or all(own[0].backend == NUMPY for own in stacks):
@@ -217,28 +176,24 @@ def _solved(stacks: list[list[Pair]], request: Request) -> Iterator[list[Outcome
 
 def _stack(pairs: list[Pair], request: Request) -> list[Outcome] | None:
     """Graphs of one size in one go; None where the algorithms or options do not allow that."""
-    plan = request.plan
+    plan, graphs = request.plan, [pair.graph for pair in pairs]
     if not stacked.can_stack(plan, ()):
         return None
-    graphs = [pair.graph for pair in pairs]
     try:
         batch = request.potential(pairs)
         distances = stacked.hop_distances(graphs, request.hops)
         hops = stacked.reached_hops(distances, request.hops)
         if not stacked.can_stack(plan, hops):
             return None
-        weights = stacked.pair_weights(graphs, distances, request.read_as.hop_weights) if request.weighted else None
-        found = stacked.transform(
-            distances, batch, hops, plan, weights, request.threads, request.graphs, pairs[0].backend
-        )
-        arrays = arrays_of(found, len(pairs), len(plan.algorithms), len(hops), distances.shape[1])
+        weights = stacked.pair_weights(graphs, distances, request.read_as["hop_weights"]) if request.weighted else None
+        how = weights, request.threads, request.graphs, pairs[0].backend
+        results = stacked.transform(distances, batch, hops, plan, *how)
+        return [request.outcome(pairs, batch.metric, results, hops, distances.shape[1])]
     except SpectrataError as problem:
         if len(pairs) == 1:
             return [Outcome.failed(pairs[0].index, problem, pairs[0].digest)]
         # One by one, so that the graph which is refused is named, and no other fails with it.
         return [outcome for pair in pairs for outcome in _stack([pair], request) or []]
-    rows = np.array([pair.index for pair in pairs])
-    return [Outcome(rows, request.kept(arrays) | _facts(pairs, batch.metric), hops)]
 
 
 def _alone(pair: Pair, request: Request) -> Outcome:
@@ -246,11 +201,8 @@ def _alone(pair: Pair, request: Request) -> Outcome:
         field = request.potential([pair])
         found = _all_hops(pair, field, request)
         components = found[0].axis.component if found else np.arange(0)
-        results = [(slice(None), one) for one in found]
-        arrays = arrays_of(results, 1, len(request.plan.algorithms), len(found), len(components))
-        facts = _facts([pair], field.metric)
-        first = int(components[0]) if found else 0
-        return Outcome(np.array([pair.index]), request.kept(arrays) | facts, [one.hop for one in found], first)
+        results, first = [(slice(None), one) for one in found], int(components[0]) if found else 0
+        return request.outcome([pair], field.metric, results, [one.hop for one in found], len(components), first)
     except Exception as problem:  # recorded with its type and words
         return Outcome.failed(pair.index, problem, pair.digest)
 
@@ -263,15 +215,6 @@ def _all_hops(pair: Pair, field: Potential, request: Request) -> list[HopResult]
         hops = [hop for hop in hops if hop <= diameter]
         if not hops:
             return []
-    strat = Stratification(pair.graph, hops, hop_weights=request.read_as.hop_weights, max_basis_bytes=0)
+    strat = Stratification(pair.graph, hops, hop_weights=request.read_as["hop_weights"], max_basis_bytes=0)
     strat.announce(plan, pair.backend)
     return all_hops(strat, field, plan, pair.backend)
-
-
-def _facts(pairs: list[Pair], metric: str) -> dict[str, np.ndarray]:
-    return {
-        "n_nodes": np.array([pair.graph.n_nodes for pair in pairs]),
-        "metric": np.full(len(pairs), metric, dtype=object),
-        "graph_hash": np.array([pair.graph.digest for pair in pairs], dtype=object),
-        "digest": np.array([pair.digest for pair in pairs], dtype=object),
-    }

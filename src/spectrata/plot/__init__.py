@@ -1,7 +1,7 @@
 """Pictures of results. A picture draws what a result holds and computes no statistics.
 
 Likeness: ``diagnose`` (findings beside the graph), ``correlogram``, ``agree``, ``columns`` (the clearest of many),
-``local`` (a map of nodes). Spectra: ``spectra``, ``compare``, ``hops``, ``spectrogram``. Graphs:
+``local`` (a map of nodes). Spectra: ``spectra``, ``compare``, ``spectrogram``. Graphs:
 ``nodes``, ``embedding``, ``strata``. Models: ``probe``, ``training``, ``collapse``, ``layers``, ``filters``.
 ``dark`` is a context in which pictures are dark.
 
@@ -10,38 +10,21 @@ may be given by name, as ``{"start": a, "end": b}``, and are drawn as snapshots.
 nothing stays open and no display is needed: ``plot.spectra(ds)[0].figure.savefig("spectra.png")``.
 """
 
-from spectrata.plot.likeness import agree, correlogram, diagnose
-from spectrata.plot.maps import hops, spectrogram
+from spectrata.plot.likeness import agree, compare, correlogram, diagnose
+from spectrata.plot.maps import filters, layers, spectrogram
 from spectrata.plot.painting import local, nodes
-from spectrata.plot.response import filters, layers
 from spectrata.plot.run import collapse, training
 from spectrata.plot.sizes import strata
-from spectrata.plot.spectrum import compare, spectra
+from spectrata.plot.spectrum import spectra
 from spectrata.plot.style import dark
 from spectrata.plot.table import columns
 from spectrata.plot.vectors import embedding
 from spectrata.plot.views import probe
 
 __all__ = [
-    "agree",
-    "collapse",
-    "columns",
-    "compare",
-    "correlogram",
-    "dark",
-    "diagnose",
-    "embedding",
-    "filters",
-    "hops",
-    "layers",
-    "local",
-    "nodes",
-    "probe",
-    "spectra",
-    "spectrogram",
-    "strata",
-    "training",
-]
+    "agree", "collapse", "columns", "compare", "correlogram", "dark", "diagnose", "embedding", "filters",
+    "layers", "local", "nodes", "probe", "spectra", "spectrogram", "strata", "training",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

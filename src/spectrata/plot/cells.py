@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.plot import style
+from spectrata.plot.reading import one_algorithm
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.compare import spread_evenly
 from spectrata.stats.describe.levels import band_groups
@@ -15,6 +15,7 @@ BINNED = 300  # components beyond which a spectrum is drawn as cumulative energy
 BINS = 30
 LEVEL = 0.05
 RANK_AXIS = "components by ascending λ"
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # ticks of ranks
 CHANCE = ("share", "chance_low", "chance", "chance_high", "q")
 
 
@@ -67,8 +68,7 @@ def cells_of(result: View, algorithm: str | None = None, bins: int = 0, cut: boo
 
     Spectra with n_eigs are refused unless ``cut``, which gives magnitudes of the components that are there.
     """
-    name = style.one_algorithm(result, algorithm)
-    one = view(result.ds.sel({"algorithm": [name]}), result.name)
+    one = view(result.ds.sel({"algorithm": [one_algorithm(result, algorithm)]}), result.name)
     if one.ds.attrs.get("kind") == "calibration":
         return {hop: _calibrated(one, at) for at, hop in enumerate(one.hops)}
     if one.is_bands and "energy" in one.ds:  # results joined by name have no edges of bands
@@ -83,20 +83,13 @@ def cells_of(result: View, algorithm: str | None = None, bins: int = 0, cut: boo
         there = even.weights[at] > 0
         values, size = even.values[0][:, at, there], even.weights[at, there].astype(float)
         largest = np.nanmax(np.abs(values), axis=1, initial=0.0)[:, None]  # squares of extreme values have no digits
-        energy = size * np.divide(values, largest, out=np.zeros_like(values), where=largest > 0) ** 2
-        energy = np.where(np.isnan(values), np.nan, energy)
+        energy = size * (values / np.where(largest > 0, largest, 1.0)) ** 2
+        total = np.nansum(energy, axis=1, keepdims=True)
+        share = np.where(np.isnan(energy), np.nan, energy / np.where(total > 0, total, 1.0))
         value = even.eigenvalue[at, there]
-        status = one.status[0, :, at]
-        spectrum = _shares(energy, size, value, value, status)
+        spectrum = Cells(share, size, value, value, one.status[0, :, at])
         found[hop] = _in_bins(spectrum, bins) if bins and size.sum() > bins else spectrum
     return found
-
-
-def _shares(energy: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np.ndarray, status: np.ndarray) -> Cells:
-    total = np.nansum(energy, axis=1, keepdims=True)
-    share = np.divide(energy, total, out=np.zeros_like(energy), where=total > 0)
-    share[np.isnan(energy)] = np.nan
-    return Cells(share, size, lower, upper, status)
 
 
 def _in_bins(one: Cells, bins: int) -> Cells:
@@ -146,3 +139,12 @@ def as_components(ds: Any) -> Any:
     dims = ("hop", "component")
     axis = {"eigenvalue": ds["band_upper"], "multiplicity": ds["band_size"], "eigenspace": (dims, spaces)}
     return ds.assign_coords(**axis, is_zero=(dims, np.zeros(spaces.shape, dtype=bool))).assign_attrs(merged="bands")
+
+
+def rank_ticks(axis: Any, cells: Cells | None = None) -> None:
+    """Shares of the components along an axis, with the eigenvalue there where one spectrum is shown."""
+    words = [f"{share:.0%}" for share in SHARES]
+    if cells is not None:
+        at = np.minimum(np.searchsorted(cells.ranks[1:], np.array(SHARES) - 1e-9), len(cells.upper) - 1)
+        words = [f"{word}\nλ = {cells.upper[one]:.3g}" for word, one in zip(words, at, strict=True)]
+    axis.set_ticks(SHARES, labels=words, fontsize=7.5)

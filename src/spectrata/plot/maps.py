@@ -1,13 +1,19 @@
-"""Maps of energy: frequency by hop, and frequency by layer, epoch or graph."""
+"""Energy as maps and staircases: frequency by hop, layer, epoch or graph, and the response of layers."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spectrata.plot import style
-from spectrata.plot.cells import BINS, LEVEL, RANK_AXIS, Cells, as_components, cells_of
-from spectrata.results.schema import is_bands, view
+from spectrata.core.registry import EXACT
+from spectrata.errors import ResultError
+from spectrata.inputs.numbers import whole
+from spectrata.plot import reading, style
+from spectrata.plot.cells import BINS, LEVEL, RANK_AXIS, Cells, as_components, cells_of, rank_ticks
+from spectrata.results.schema import View, view
+from spectrata.stats.describe.align import align
+from spectrata.stats.findings.verdict import places
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -15,110 +21,28 @@ if TYPE_CHECKING:
 
 OCTAVES = (-2, 4)  # powers of two at which colours end
 STEPS = (-3, 3)  # the same for responses, which have two sides
+ENERGY, RESPONSE = "energy / flat spectrum", "relative response"
+STATES = ("input", "hidden", "output")
+FEW = 6  # layers up to which each is a staircase; more are the rows of a map
+MOST_NAMES = 40
+SPAN = 1e-4  # of the largest value; smaller ones are left out
+BOUNDED = ("normalized", "random_walk")  # Laplacians with eigenvalues in [0, 2]
 
 
-def ratio_mesh(ax: "Axes", x: np.ndarray, y: np.ndarray, ratio: np.ndarray, two_sided: bool = False) -> Any:
+def _mesh(ax: "Axes", x: Any, y: Any, ratio: np.ndarray, words: str = ENERGY) -> Any:
     """Cells of energy over a flat spectrum, from pale to strong; or of responses, pale at 1, with two sides."""
-    low, high = STEPS if two_sided else OCTAVES
+    low, high = STEPS if words == RESPONSE else OCTAVES
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.clip(np.log2(ratio), low, high)
-    cmap = style.signed_map(ax) if two_sided else style.energy_map(ax)
-    return ax.pcolormesh(x, y, values, cmap=cmap, vmin=low, vmax=high, rasterized=True)
+    look: dict[str, Any] = {"vmin": low, "vmax": high, "rasterized": True}
+    return ax.pcolormesh(x, y, values, cmap=style.color_map(ax, words == RESPONSE), **look)
 
 
-def ratio_bar(ax: "Axes | list[Axes]", drawn: Any, label: str = "energy / flat spectrum") -> None:
+def _bar(ax: "Axes", drawn: Any, words: str = ENERGY, within: Any = None) -> None:
     """The colour bar of such a map, with ratios as numbers."""
-    first = ax[0] if isinstance(ax, list) else ax
-    bar = style.side_bar(first, drawn, label, within=ax)
+    bar = style.side_bar(ax, drawn, words, within)
     ticks = np.arange(drawn.norm.vmin, drawn.norm.vmax + 1)
     bar.set_ticks(ticks.tolist(), labels=[f"{2.0**tick:g}" if tick >= 0 else f"1/{2**-tick:g}" for tick in ticks])
-
-
-def hops(ds: "xr.Dataset", ax: "Axes | None" = None, *, algorithm: str | None = None, snapshot: Any = None) -> "Axes":
-    """Draw a map of hop by frequency: the energy of each eigenspace over that of a flat spectrum.
-
-    Frequencies are placed by rank, the share of components below. Beyond 30 eigenspaces a cell is a bin of about
-    equally many components. Of a calibration, triangles mark q of at most .05, upwards above chance.
-
-    Parameters
-    ----------
-    ds : xarray.Dataset
-        A result of :func:`spectrata.spectra`, :func:`spectrata.calibrate` or :func:`spectrata.band_spectra`; of many
-        graphs, each has a row per hop.
-    ax : Axes, optional
-    algorithm : str, optional
-        gft by default, or the first.
-    snapshot : optional
-        The last by default.
-
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> import networkx as nx, spectrata as st
-    >>> ds = st.spectra(nx.path_graph(5), [0.0, 1.0, 0.0, 2.0, 1.0])
-    >>> [tick.get_text() for tick in st.plot.hops(ds).get_yticklabels()]
-    ['1 hop', '2 hops', '3 hops', '4 hops']
-    """
-    views = style.graph_views(as_components(ds))
-    name, title = style.one_algorithm(views[0][1], algorithm), ""
-    rows: list[tuple[str, Cells, int]] = []
-    for graph, one in views:
-        row = -1
-        if one.rows is not None:
-            row = (
-                row
-                if snapshot is None
-                else one.rows.index(style.chosen(one.rows, ", ".join(one.row_dims), snapshot)[0])
-            )
-            title = "" if graph else f", {one.row_dims[0]} {style.row_names(one)[row]}"
-        rows += [
-            (f"{graph} {style.hop_words(hop)}".strip(), cells, row) for hop, cells in cells_of(one, name, BINS).items()
-        ]
-    own = ax is None
-    ax = style.new_axes(1, height=max(1.2, 0.3 * len(rows)), least=7.0)[0] if ax is None else ax
-    drawn = None
-    for place, (_, cells, row) in enumerate(rows):
-        drawn = ratio_mesh(ax, cells.ranks, np.array([place, place + 1.0]), cells.ratio[row][None])
-        _marks(ax, cells, row, place)
-        if cells.why_empty(row):
-            ax.text(0.5, place + 0.5, style.plain(cells.why_empty(row)), ha="center", va="center", fontsize=7.5)
-    ax.set_yticks(np.arange(len(rows)) + 0.5, [style.plain(label) for label, _, _ in rows], fontsize=8)
-    ax.set_ylim(len(rows), 0)
-    ax.set_xlim(0.0, 1.0)
-    ax.set_xlabel(RANK_AXIS, fontsize=9)
-    ax.tick_params(labelsize=8)
-    if drawn is not None:
-        ratio_bar(ax, drawn)
-    style.head(np.array([ax]), own, f"{name}{title}: where the energy lies at every hop")
-    if any(cells.chance is not None for _, cells, _ in rows):
-        look: dict[str, Any] = {"color": style.theme_of(ax).ink, "linestyle": "none", "markersize": 5}
-        handles = [
-            style.mark("above chance (q ≤ 0.05)", marker="^", **look),
-            style.mark("below chance", marker="v", **look),
-        ]
-        style.legend(np.array([ax]), own, handles)
-    return ax
-
-
-def _marks(ax: "Axes", cells: Cells, row: int, place: int) -> None:
-    """Triangles on the cells beyond chance."""
-    if cells.chance is None:
-        return
-    low, high, q = (cells.chance[name][row] for name in ("chance_low", "chance_high", "q"))
-    middle = (cells.ranks[1:] + cells.ranks[:-1]) / 2
-    sides = ((cells.share[row] > (low + high) / 2, "^", "above"), (cells.share[row] <= (low + high) / 2, "v", "below"))
-    for side, marker, gid in sides:
-        at = middle[side & (q <= LEVEL)]
-        look: dict[str, Any] = {
-            "markersize": 5,
-            "color": style.theme_of(ax).ink,
-            "markeredgecolor": style.theme_of(ax).paper,
-        }
-        if len(at):
-            ax.plot(at, np.full(len(at), place + 0.5), marker, markeredgewidth=0.5, gid=gid, **look)
 
 
 def spectrogram(
@@ -127,26 +51,23 @@ def spectrogram(
     *,
     algorithm: str | None = None,
     hops: Iterable[Any] | None = None,
-    max_panels: int = style.MAX_PANELS,
 ) -> np.ndarray:
-    """Draw frequency against layer or epoch, one panel per hop: energy over that of a flat spectrum.
+    """Draw a map of frequency by layer, epoch or snapshot, one panel per hop; of one signal, frequency by hop.
 
-    Frequencies are placed by rank, the share of components below; bands of ``band_spectra`` by their eigenvalues.
-    Beyond 30 eigenspaces a cell is a bin of about equally many components.
+    Colours show energy over that of a flat spectrum. Frequencies are placed by rank, the share of components below;
+    bands of ``band_spectra`` by their eigenvalues. Beyond 30 eigenspaces a cell is a bin of about equally many
+    components. Of a calibration, triangles mark q of at most .05, upwards above chance.
 
     Parameters
     ----------
     ds : xarray.Dataset
-        A result of one graph with snapshots; one without is drawn as a single column. Of many graphs with common
-        bands (``spectra_many(..., bands=EDGES)``) every graph is a column, in the order of the pairs.
+        A result of :func:`spectrata.spectra`, :func:`spectrata.calibrate` or :func:`spectrata.band_spectra`. Of many
+        graphs every graph is a column, in the order of the pairs: one panel per hop for common bands
+        (``spectra_many(..., bands=EDGES)``), else a column for each of its hops.
     ax : Axes or sequence of Axes, optional
-        One for each hop drawn.
-    algorithm : str, optional
-        gft by default, or the first.
-    hops : optional
-        All by default.
-    max_panels : int
-        Hops drawn in a new figure.
+        One for each panel.
+    algorithm, hops : optional
+        By default gft (or the first algorithm), and all hops, up to 12 panels in a new figure.
 
     Returns
     -------
@@ -160,36 +81,234 @@ def spectrogram(
     >>> [panel.get_title() for panel in axes]
     ['1 hop: 4 pairs', '2 hops: 3 pairs, 2 parts']
     """
-    known = style.as_result(ds)
-    many = "graph" in known["magnitude"].dims and is_bands(known)
-    views = style.graph_views(known) if many else [("", view(known))]
-    result = max((one for _, one in views), key=lambda one: len(one.hops))
-    sequence = "graph" if many else style.one_sequence(result, "a spectrogram") or "snapshot"
-    wanted = style.chosen(result.hops, "hop", hops)
-    axes, shown = style.panels_for(ax, wanted, max_panels)
-    name = style.one_algorithm(result, algorithm)
-    each = [cells_of(one, name, BINS) for _, one in views]
-    names = [graph for graph, _ in views] if many else style.row_names(result)
-    drawn = None
-    for panel, hop in zip(axes, shown, strict=True):
-        first = next(cells[hop] for cells in each if hop in cells)
-        bounds = first.edges if first.bands else first.ranks
-        empty = np.full((1, len(first.size)), np.nan)
-        ratio = np.concatenate([cells[hop].ratio if hop in cells else empty for cells in each])
-        panel.set_facecolor(style.theme_of(panel).chance)  # without a number
-        drawn = ratio_mesh(panel, np.arange(len(ratio) + 1) - 0.5, bounds, ratio.T)
-        title = (
-            style.hop_words(hop) if many else style.hop_title(hop, style.hop_sizes(result)[:, result.hops.index(hop)])
-        )
-        panel.set_title(title, fontsize=9)
-        style.fit_ticks(panel, names)
-        panel.tick_params(labelsize=8)
-        reasons = [cells[hop].why_empty(row) for cells in each if hop in cells for row in range(len(cells[hop].share))]
-        if all(reasons):
-            style.write_in(panel, reasons[0])
-    style.name_axes(axes, ax is None, sequence, "eigenvalue λ" if each[0][shown[0]].bands else RANK_AXIS)
-    title = f"{name}: where the energy of each {sequence} lies"
-    style.head(axes, ax is None, "; ".join(filter(None, [title, style.left_out(wanted, shown)])))
-    if ax is None and drawn is not None:
-        ratio_bar(list(axes), drawn)
-    return axes
+    views = reading.graph_views(as_components(ds))
+    name = reading.one_algorithm(views[0][1], algorithm)
+    longest = max((one for _, one in views), key=lambda one: len(one.hops))
+    sequence = reading.one_sequence(longest, "a spectrogram")
+    each = [(graph, one, cells_of(one, name, BINS)) for graph, one in views]
+    by_hop = bool(sequence) or (bool(views[0][0]) and longest.is_bands)
+    known = longest.hops if by_hop else ("",)
+    sheet, shown, note = reading.hop_panels(ax, known, hops if by_hop else None, least=5.6 if by_hop else 7.0)
+    for panel, hop in zip(sheet.axes, shown, strict=True):
+        if by_hop:
+            columns = [
+                Column(graph or label, cells.get(hop), row)
+                for graph, one, cells in each
+                for row, label in enumerate(reading.row_names(one))
+            ]
+            sizes = reading.hop_sizes(longest)[:, longest.hops.index(hop)]
+            panel.set_title(style.hop_words(hop) if len(views) > 1 else reading.hop_title(hop, sizes), fontsize=9)
+        else:
+            wanted = reading.chosen(longest.hops, "hop", hops)
+            pairs = [(graph, hop, cells[hop]) for graph, _, cells in each for hop in wanted if hop in cells]
+            columns = [Column(f"{graph} {style.hop_words(hop)}".strip(), cells, 0) for graph, hop, cells in pairs]
+        drawn, bands = _columns(panel, columns)
+    noun = sequence or ("graph" if len(views) > 1 else "hop")
+    sheet.name_axes(sequence or ("graph" if by_hop else ""), "eigenvalue λ" if bands else RANK_AXIS)
+    sheet.title(f"{name}: where the energy of each {noun} lies", note)
+    if sheet.own:
+        _bar(sheet.ax, drawn, within=list(sheet.axes))
+    if any(column.cells is not None and column.cells.chance is not None for column in columns):
+        ink = sheet.theme.ink
+        sheet.legend([style.mark("above chance (q ≤ 0.05)", ink, "^"), style.mark("below chance", ink, "v")])
+    return sheet.axes
+
+
+class Column(NamedTuple):
+    """One column of a map: a row of cells, none where a graph has no such hop."""
+
+    label: str
+    cells: Cells | None
+    row: int
+
+
+def _columns(ax: "Axes", columns: Sequence[Column]) -> tuple[Any, bool]:
+    """A panel of columns; gives one of its meshes, and whether its cells are bands."""
+    ax.set_facecolor(style.theme_of(ax).chance)  # without a number
+    at, drawn, bands = 0, None, False
+    for _, group in groupby(columns, key=lambda column: id(column.cells)):
+        some = list(group)
+        cells, rows = some[0].cells, [column.row for column in some]
+        if cells is not None:
+            bands, places = cells.bands, cells.edges if cells.bands else cells.ranks
+            drawn = _mesh(ax, np.arange(at, at + len(some) + 1) - 0.5, places, cells.ratio[rows].T)
+            _marks(ax, cells, rows, at)
+        at += len(some)
+    style.fit_ticks(ax, [column.label for column in columns])
+    ax.tick_params(labelsize=8)
+    if not bands:
+        rank_ticks(ax.yaxis)
+    why = ["" if column.cells is None else column.cells.why_empty(column.row) for column in columns]
+    if all(why):
+        style.write_in(ax, why[0])
+    return drawn, bands
+
+
+def _marks(ax: "Axes", cells: Cells, rows: Sequence[int], first: int) -> None:
+    """Triangles on the cells beyond chance."""
+    if cells.chance is None:
+        return
+    low, high, q = (cells.chance[name][rows] for name in ("chance_low", "chance_high", "q"))
+    middle, above = (cells.ranks[1:] + cells.ranks[:-1]) / 2, cells.share[rows] > (low + high) / 2
+    look: dict[str, Any] = {"color": style.theme_of(ax).ink, "markeredgecolor": style.theme_of(ax).paper}
+    for side, marker, gid in ((above, "^", "above"), (~above, "v", "below")):
+        column, cell = np.nonzero(side & (q <= LEVEL))
+        if len(cell):
+            ax.plot(first + column, middle[cell], marker, markersize=5, markeredgewidth=0.5, gid=gid, **look)
+
+
+# ---- layers of one pass
+
+
+def layers(
+    ds: "xr.Dataset",
+    ax: "Axes | None" = None,
+    *,
+    labels: "xr.Dataset | None" = None,
+    hop: Any = None,
+    names: Iterable[str] | None = None,
+    bins: int = BINS,
+) -> "Axes":
+    """Draw the spectrum of each layer over the eigenvalues, relative to a flat spectrum.
+
+    Up to 6 layers are staircases, more are the rows of a map from the first at the top.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+        One pass with its layers as snapshots: ``w.over_layers()``; or any result with snapshots, with gft.
+    ax : Axes, optional
+    labels : xarray.Dataset, optional
+        A result without snapshots on the same graph, such as that of the classes as indicators; drawn with the rest.
+    hop : optional
+        The first by default.
+    names : optional
+        Snapshots to draw; by default the input, the hidden states and the output of a watched pass, else all.
+    bins : int
+        Bins of equal counts of components off zero, at least three in each.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import networkx as nx, numpy as np, spectrata as st
+    >>> values = np.random.default_rng(0).normal(size=(3, 40, 2))
+    >>> axes = st.plot.layers(st.spectra(nx.cycle_graph(40), values, "gft", hops=1), bins=5)
+    >>> axes.figure.get_suptitle()
+    'Energy of each snapshot over a flat spectrum, 1 hop'
+    """
+    result, shown, at = _states_of(ds, names, hop)
+    cells = cells_of(result, EXACT, bins := _bins(bins, result))[at]
+    values, words = cells.ratio[list(shown.values())], list(shown)
+    if labels is not None:
+        align(result.ds, labels, ("The layers", "The labels"))
+        other = cells_of(view(labels, "The labels"), EXACT, bins)[at]
+        values, words = np.concatenate([values, other.ratio[-1:]]), [*words, "labels"]
+    return _draw_states(ax, result, at, cells, values, words, ENERGY)
+
+
+def filters(
+    ds: "xr.Dataset", ax: "Axes | None" = None, *, hop: Any = None, names: Iterable[str] | None = None, bins: int = BINS
+) -> "Axes":
+    """Draw the frequency response of each layer: its magnitudes over those of the state before it.
+
+    Both are divided by their norm off zero. Above 1 a layer strengthens a frequency against the others, below 1 it
+    weakens it. Watch with ``laplacian="normalized", self_loops=True`` for the response over the operator of GCN, with
+    eigenvalues in [0, 2]. Up to 6 steps are staircases, more are the rows of a map.
+
+    Parameters
+    ----------
+    ds, ax, hop, names, bins
+        As for :func:`layers`; the order of the snapshots counts.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import networkx as nx, numpy as np, spectrata as st
+    >>> x = np.random.default_rng(0).normal(size=40)
+    >>> steps = np.stack([x, (x + np.roll(x, 1) + np.roll(x, -1)) / 3])
+    >>> axes = st.plot.filters(st.spectra(nx.cycle_graph(40), steps[..., None], "gft", hops=1), bins=4)
+    >>> low, high = axes.get_lines()[0].get_ydata()[[0, -1]]
+    >>> bool(low > 1 > high)
+    True
+    """
+    result, shown, at = _states_of(ds, names, hop)
+    if len(shown) < 2:
+        raise ResultError("A frequency response needs two states, one after the other.")
+    cells = cells_of(result, EXACT, _bins(bins, result))[at]
+    share = cells.share[list(shown.values())]
+    ratio = np.sqrt(np.divide(share[1:], share[:-1], out=np.full(share[1:].shape, np.nan), where=share[:-1] > 0))
+    words = [f"to {name}" for name in list(shown)[1:]]
+    return _draw_states(ax, result, at, cells, ratio, words, RESPONSE)
+
+
+def _states_of(ds: "xr.Dataset", names: Iterable[str] | None, hop: Any) -> tuple[View, dict[str, int], Any]:
+    """A result, its snapshots to draw with their positions, and a hop."""
+    result = view(ds)
+    if len(result.row_dims) != 1:
+        raise ResultError("This picture shows snapshots; give w.over_layers() of a watched model.")
+    result.require_algorithms([EXACT])
+    labels = result.labels(result.row_dims[0])
+    shown = states(ds, labels) if names is None else reading.chosen(labels, "snapshot", names)
+    at = result.hops[0] if hop is None else reading.chosen(result.hops, "hop", hop)[0]
+    return result, {str(label): labels.index(label) for label in shown}, at
+
+
+def _bins(wanted: int, result: View) -> int:
+    return min(whole(wanted, "bins"), max(4, result.n_nodes // 3))
+
+
+def states(ds: "xr.Dataset", labels: Sequence[Any]) -> list[Any]:
+    """The input, the hidden states and the output of a watched pass; all snapshots where there are no such."""
+    roles = ds["role"].values.tolist() if "role" in ds.coords else []
+    judged = places(ds).values() if roles and "snapshot" in ds.dims else ()
+    known = enumerate(zip(labels, roles, strict=False))
+    found = [label for at, (label, role) in known if role in STATES or at in judged]
+    return found if len(found) > 1 else list(labels)
+
+
+def _draw_states(
+    ax: "Axes | None", result: View, hop: Any, cells: Cells, values: np.ndarray, names: list[str], up: str
+) -> "Axes":
+    many, edges = len(names) > FEW, cells.edges
+    sheet = style.Sheet(ax, height=0.5 + 0.17 * min(len(names), MOST_NAMES) if many else 2.8, least=7.0)
+    ax, noun = sheet.ax, "layer" if "role" in result.ds.coords else result.row_dims[0]
+    if many:
+        _bar(ax, _mesh(ax, edges, np.arange(len(names) + 1), values, up), up)
+        style.row_ticks(ax, names, MOST_NAMES if sheet.own else 12)
+    else:
+        _stairs(ax, edges, values, names)
+    if result.ds.attrs.get("laplacian") in BOUNDED:
+        ax.set_xlim(0.0, 2.0)
+    elif len(edges) > 2 and edges[len(edges) // 2] < 0.1 * edges[-1]:
+        ax.set_xscale("log")
+        style.log_ticks(ax.xaxis)
+    sheet.name_axes(f"eigenvalue λ of the Laplacian ({result.operator_name})", "" if many else up)
+    style.tidy(ax)
+    title = f"Each {noun} over the one before it" if up == RESPONSE else f"Energy of each {noun} over a flat spectrum"
+    sheet.title(f"{title}, {style.hop_words(hop)}")
+    if not many:
+        words = [f"{noun} {names[0]}" if names[0].isdigit() else names[0], *names[1:]]
+        colors = style.depth_colors(ax, len(names))
+        sheet.legend([style.mark(one, color, "") for one, color in zip(words, colors, strict=True)])
+    return ax
+
+
+def _stairs(ax: "Axes", edges: np.ndarray, values: np.ndarray, names: list[str]) -> None:
+    """One staircase per layer, and a line at 1."""
+    there = values[np.isfinite(values) & (values > 0)]
+    top = max(1.0, there.max(initial=1.0))
+    for name, row, color in zip(names, values, style.depth_colors(ax, len(names)), strict=True):
+        heights = np.where(row > SPAN * top, row, np.nan)
+        look: dict[str, Any] = {"linestyle": (0, (1, 1))} if name == "labels" else {}
+        heights = np.append(heights, heights[-1:])
+        ax.plot(edges, heights, drawstyle="steps-post", color=color, linewidth=1.6, gid=name, **look)
+    ax.axhline(1.0, color=style.theme_of(ax).muted, linewidth=0.8, linestyle=style.DASHES, gid="flat", zorder=1)
+    ax.set_yscale("log")
+    ax.set_ylim(max(min(1.0, there.min(initial=1.0)), SPAN * top) / 1.25, top * 1.25)
+    style.log_ticks(ax.yaxis)

@@ -152,38 +152,26 @@ def _rows(boxes: np.ndarray) -> np.ndarray:
 def two_axes(values: np.ndarray, names: Sequence[str] | None = None) -> tuple[np.ndarray, str]:
     """Vectors seen along two axes, the same for all snapshots: ``(T, n, d) -> (T, n, 2)``, and what the axes are.
 
-    ``names`` are those of the columns, where they have some.
+    ``names`` are those of the columns, where they have some. More than two columns are seen along the two directions
+    of largest variance.
     """
-    snapshots, n, dims = values.shape
-    if dims == 1:
-        rows = np.broadcast_to(np.arange(n, dtype=float), (snapshots, n))
-        return np.stack([values[..., 0], rows], axis=-1), f"{names[0] if names else 'value'}, and the node's row"
+    dims = values.shape[2]
     if dims == 2:
         return values, f"the columns {names[0]} and {names[1]}" if names else "the two columns"
     flat = values.reshape(-1, dims)
     flat = flat[np.isfinite(flat).all(axis=1)]
     centre = flat.mean(axis=0) if len(flat) else np.zeros(dims)
-    axes, share = _principal(flat - centre)
+    spread = (flat - centre).T @ (flat - centre)
+    variance, axes = np.linalg.eigh(spread)
+    axes = axes[:, :-3:-1] * np.where(axes[np.abs(axes).argmax(axis=0), np.arange(dims)] < 0, -1.0, 1.0)[:-3:-1]
+    share = variance[-2:].sum() / variance.sum() if variance.sum() > 0 else 1.0
     return (values - centre) @ axes, f"first two principal axes of {dims}, {share:.0%} of the variance"
 
 
-def _principal(centred: np.ndarray) -> tuple[np.ndarray, float]:
-    """The two directions of largest variance, (d, 2), and their share of it."""
-    from scipy.linalg import eigh
-
-    d = centred.shape[1]
-    spread = centred.T @ centred
-    values, axes = eigh(spread, subset_by_index=[d - 2, d - 1])
-    axes, values = axes[:, ::-1], values[::-1]
-    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
-    total = float(np.trace(spread))
-    return axes, float(values.sum() / total) if total > 0 else 1.0
-
-
 def directions(values: np.ndarray, metric: str) -> np.ndarray:
-    """Vectors as the metric sees them: of length 1 where only directions count."""
+    """Vectors as the metric sees them: of length 1 where only directions count, NaN for zero vectors."""
     if metric != "angular":
         return values
     values, _ = squarable(values)
     norms = np.linalg.norm(values, axis=-1, keepdims=True)
-    return np.divide(values, norms, out=np.full(values.shape, np.nan), where=norms > 0)
+    return values / np.where(norms > 0, norms, np.nan)

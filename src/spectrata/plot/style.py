@@ -1,27 +1,21 @@
-"""Shared by all pictures: colours, panels, titles and legends; reading results by name; words."""
+"""Shared by all pictures: colours, panels, titles, legends, ticks and words."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spectrata.core.registry import EXACT
-from spectrata.errors import OptionError, ResultError, shown
-from spectrata.results.schema import View, check, each_graph, view
-from spectrata.stats.describe.align import align
+from spectrata.errors import OptionError
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
 
 MAP = "cividis"  # the same order of lightness in every kind of colour vision, and on paper
-MAX_PANELS = 12
-DECADES = 2.0  # a measure that spans more than this many is coloured by its logarithm
 LEAST_COLOR = 1e-7  # of the largest value of a measure, where logarithmic colours end
-ROUNDING = 1e-12  # a spectrum off zero below this share of the whole is a constant signal's rounding
 RASTER = 2000  # marks from which a vector file holds a picture of them instead
+DASHES = (0, (4, 3))
 
 
 class Theme(NamedTuple):
@@ -39,20 +33,12 @@ class Theme(NamedTuple):
 # Okabe and Ito's colours, distinct in every kind of colour vision, without the yellow, which fades on paper.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#56B4E9", "#E69F00", "#CC79A7", "#000000")
 LIGHT = Theme(
-    "#1a1a1a",
-    "#63676d",
-    "#ffffff",
-    "#d5d9de",
-    "#c4c8cd",
+    *("#1a1a1a", "#63676d", "#ffffff", "#d5d9de", "#c4c8cd"),
     PALETTE,
     ("#7a3200", "#D55E00", "#f3a873", "#f6f6f6", "#7fb9da", "#0072B2", "#003a5c"),
 )
 DARK = Theme(
-    "#eceff1",
-    "#a5abb3",
-    "#131416",
-    "#43494f",
-    "#5c636b",
+    *("#eceff1", "#a5abb3", "#131416", "#43494f", "#5c636b"),
     ("#56B4E9", "#FF8F4A", "#2BC39A", "#B3DDF7", "#F0C04A", "#E6A0C8", "#FFFFFF"),
     ("#ffd9bd", "#FF8F4A", "#8a4a22", "#1d1f22", "#27587a", "#56B4E9", "#d3ecfb"),
 )
@@ -87,19 +73,12 @@ def theme_of(ax: "Axes") -> Theme:
     return DARK if np.mean(to_rgb(ax.xaxis.label.get_color())) > 0.5 else LIGHT
 
 
-def signed_map(ax: "Axes") -> Any:
-    """A scale of colours from less through the paper's colour to more."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("signed", theme_of(ax).signed)
-
-
-def energy_map(ax: "Axes") -> Any:
-    """A scale of colours from the paper's colour, no energy, to a strong one."""
+def color_map(ax: "Axes", signed: bool = True) -> Any:
+    """A scale of colours from less through the paper's colour to more; or from the paper's colour to a strong one."""
     from matplotlib.colors import LinearSegmentedColormap
 
     own = theme_of(ax)
-    return LinearSegmentedColormap.from_list("energy", [own.paper, *own.signed[4:]])
+    return LinearSegmentedColormap.from_list("spectrata", own.signed if signed else [own.paper, *own.signed[4:]])
 
 
 def depth_colors(ax: "Axes", total: int) -> list[Any]:
@@ -116,90 +95,67 @@ def depth_colors(ax: "Axes", total: int) -> list[Any]:
 # ---- panels, titles, legends
 
 
-def new_axes(panels: int, height: float = 2.5, width: float = 3.4, least: float = 5.6) -> np.ndarray:
-    """Panels of a new figure, shape (panels,)."""
-    from matplotlib.figure import Figure
+class Sheet:
+    """The panels of one picture: of a new figure, or axes that were given, as many as there are panels."""
 
-    columns = panels if panels <= 3 else 2 if panels == 4 else 3
-    rows = -(-panels // columns)
-    figure = Figure(figsize=(max(least, width * columns), height * rows + 0.9), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
-    for unused in axes[panels:]:
-        unused.remove()
-    return axes[:panels]
+    def __init__(self, ax: Any, panels: int = 1, noun: str = "panels", height: float = 2.5, least: float = 5.6):
+        self.own = ax is None
+        self.axes: np.ndarray = self._new(panels, height, least) if self.own else np.array(ax, dtype=object).ravel()
+        if len(self.axes) != panels:
+            raise OptionError(
+                f"{panels} {noun} are to be drawn on {len(self.axes)} axes; choose {noun}, or give one Axes for each."
+            )
+        self.ax: Any = self.axes[0]
+        self.theme = theme_of(self.ax)
 
+    def _new(self, panels: int, height: float, least: float) -> np.ndarray:
+        from matplotlib.figure import Figure
 
-def given_axes(ax: Any, panels: int, noun: str = "hops") -> np.ndarray:
-    """Axes that were given, as many as there are panels."""
-    axes = np.array(ax, dtype=object).ravel()
-    if len(axes) != panels:
-        raise OptionError(
-            f"{panels} {noun} are to be drawn on {len(axes)} axes; choose {noun}, or give one Axes for each."
-        )
-    return axes
+        self.columns = panels if panels <= 3 else 2 if panels == 4 else 3
+        rows = -(-panels // self.columns)
+        figure = Figure(figsize=(max(least, 3.4 * self.columns), height * rows + 0.9), layout="constrained")
+        axes = figure.subplots(rows, self.columns, squeeze=False).ravel()
+        for unused in axes[panels:]:
+            unused.remove()
+        return axes[:panels]
 
+    def title(self, *words: str) -> None:
+        """The title: of a new figure, else of a single panel that was given."""
+        text, figure = plain("; ".join(filter(None, words))), self.ax.figure
+        if self.own:
+            lines = fill(text, int(11 * figure.get_figwidth()))
+            figure.suptitle(lines, x=0.01, ha="left", fontsize=10.5, fontweight="bold")
+        elif len(self.axes) == 1:
+            self.ax.set_title(text, fontsize=9)
 
-def panels_for(ax: Any, wanted: Sequence[Any], max_panels: int, **size: float) -> tuple[np.ndarray, list[Any]]:
-    """Axes, and the hops they show: all on axes that are given, else as many as a figure takes."""
-    shown = list(wanted) if ax is not None else list(wanted)[: max(1, max_panels)]
-    return (new_axes(len(shown), **size) if ax is None else given_axes(ax, len(shown))), shown
+    def name_axes(self, across: str, up: str) -> None:
+        """Axis titles: at the left and below a new figure, of each panel where the axes were given."""
+        for at, ax in enumerate(self.axes):
+            if not self.own or at + self.columns >= len(self.axes):
+                ax.set_xlabel(across, fontsize=9)
+            if not self.own or at % self.columns == 0:
+                ax.set_ylabel(up, fontsize=9)
 
-
-def left_out(wanted: Sequence[Any], shown: Sequence[Any]) -> str:
-    """A word on the hops a figure leaves out."""
-    if len(wanted) == len(shown):
-        return ""
-    return f"{len(wanted) - len(shown)} of {len(wanted)} hops not drawn ({hop_words(wanted[len(shown)])} and on)"
-
-
-def head(axes: np.ndarray, own: bool, title: str) -> None:
-    """The title: of the figure where it is ours, else of a single panel that was given."""
-    figure = axes[0].figure
-    if own:
-        figure.suptitle(
-            fill(plain(title), int(11 * figure.get_figwidth())), x=0.01, ha="left", fontsize=10.5, fontweight="bold"
-        )
-    elif len(axes) == 1:
-        axes[0].set_title(plain(title), fontsize=9)
-
-
-def name_axes(axes: np.ndarray, own: bool, across: str, up: str) -> None:
-    """Axis titles: at the left and below our own figure, of each panel where the axes were given."""
-    columns = axes[0].get_subplotspec().get_gridspec().ncols if own else 1
-    for at, ax in enumerate(axes):
-        if not own or at + columns >= len(axes):
-            ax.set_xlabel(across, fontsize=9)
-        if not own or at % columns == 0:
-            ax.set_ylabel(up, fontsize=9)
+    def legend(self, handles: Sequence[Any]) -> None:
+        """Name the marks: below a new figure, in as many columns as fit, or inside axes that were given."""
+        if not self.own and handles:
+            self.ax.legend(handles=handles, fontsize=7, frameon=False)
+        if not self.own or not handles:
+            return
+        figure, sizes = self.ax.figure, [len(handle.get_label()) + 8.5 for handle in handles]
+        for columns in range(len(handles), 0, -1):
+            if sum(max(some) for some in np.array_split(sizes, columns)) <= 14.5 * figure.get_figwidth():
+                break
+        figure.legend(handles=handles, loc="outside lower left", ncols=columns, frameon=False, fontsize=8)
 
 
-def legend(axes: np.ndarray, own: bool, handles: Sequence[Any]) -> None:
-    """Name the marks: below our own figure, in as many columns as fit, or inside axes that were given."""
-    if not handles:
-        return
-    if not own:
-        axes[0].legend(handles=handles, fontsize=7, frameon=False)
-        return
-    figure, sizes = axes[0].figure, [len(handle.get_label()) + 7 for handle in handles]
-    for columns in range(len(handles), 0, -1):
-        rows = -(-len(handles) // columns)
-        if sum(max(sizes[at : at + rows]) for at in range(0, len(sizes), rows)) <= 15.5 * figure.get_figwidth():
-            break
-    figure.legend(handles=handles, loc="outside lower left", ncols=columns, frameon=False, fontsize=8)
-
-
-def patch(color: Any, label: str) -> Any:
-    """A box for a legend."""
-    from matplotlib.patches import Patch
-
-    return Patch(facecolor=color, label=label)
-
-
-def mark(label: str, **style: Any) -> Any:
-    """A marker or line for a legend."""
+def mark(label: str, color: Any, marker: str = "o", face: Any = None, size: float = 6, **more: Any) -> Any:
+    """What a legend shows: a marker (a square for boxes), or a line where there is none."""
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], label=label, **style)
+    look: dict[str, Any] = {"linestyle": "none"} if marker else {}
+    look |= {"color": color, "marker": marker, "markersize": size, "markerfacecolor": face or color}
+    return Line2D([], [], label=plain(label), **(look | more))
 
 
 def write_in(ax: "Axes", text: str) -> None:
@@ -213,16 +169,27 @@ def thinned(total: int, most: int) -> np.ndarray:
     return np.arange(0, total, -(-total // most))
 
 
-def fit_ticks(ax: "Axes", names: Sequence[Any], at: Sequence[float] | None = None, size: float = 8) -> None:
+def points(ax: "Axes", upwards: bool = False) -> float:
+    """The width or height of a panel in points; a layout takes some of them."""
+    box = ax.get_window_extent()
+    return float((box.height if upwards else box.width) / ax.figure.dpi * 72 * 0.9)
+
+
+def fit_ticks(ax: "Axes", names: Sequence[Any], size: float = 8) -> None:
     """Names along x, thinned to what fits the width, and slanted where they would touch."""
-    width = ax.get_window_extent().width / ax.figure.dpi * 72 * 0.9  # points; a layout takes some of them
-    words = [plain(name) for name in names]
+    width, words = points(ax), [plain(name) for name in names]
     longest = 0.62 * size * max((len(word) for word in words), default=1) + 6
     slanted = longest > max(width / max(len(words), 1), 30)
     kept = thinned(len(words), max(2, int(width / (2 * size if slanted else longest))))
-    places = np.arange(len(words)) if at is None else np.asarray(at)
     look: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
-    ax.set_xticks(places[kept], [words[one] for one in kept], fontsize=size, **look)
+    ax.set_xticks(kept, [words[one] for one in kept], fontsize=size, **look)
+
+
+def row_ticks(ax: "Axes", names: Sequence[Any], most: int = 1000, size: float = 8, stems: bool = False) -> None:
+    """Names of rows along y, the first at the top, at most so many: of the rows of a map, or of stems."""
+    kept = thinned(len(names), most)
+    ax.set_yticks(kept + (0.0 if stems else 0.5), [plain(names[one]) for one in kept], fontsize=size)
+    ax.set_ylim(*((len(names) - 0.4, -0.6) if stems else (len(names), 0)))
 
 
 def tidy(ax: "Axes") -> None:
@@ -232,7 +199,7 @@ def tidy(ax: "Axes") -> None:
     ax.tick_params(labelsize=8)
 
 
-def log_ticks(axis: Any) -> None:
+def log_ticks(axis: Any, words: Callable[[float], str] = "{:g}".format) -> None:
     """Decades with labels; 1, 2 and 5 of each where the axis spans fewer than two of them."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -240,7 +207,7 @@ def log_ticks(axis: Any) -> None:
     decades = np.log10(high / low)
     steps = (1.0,) if decades >= 2 else (1.0, 2.0, 5.0) if decades >= 0.7 else tuple(range(1, 10))
     axis.set_major_locator(LogLocator(subs=steps, numticks=12))
-    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: words(x)))
     axis.set_minor_formatter(NullFormatter())
 
 
@@ -252,123 +219,20 @@ def log_limits(values: np.ndarray) -> tuple[float, float] | None:
         return None
     high = float(positive.max())
     low = max(float(positive.min()), high * LEAST_COLOR)
-    return (low, high) if np.log10(high / low) > DECADES else None
+    return (low, high) if high > 100 * low else None
 
 
 def side_bar(ax: "Axes", drawn: Any, label: str = "", within: Any = None, **more: Any) -> Any:
     """A colour bar beside a panel, or beside all of ``within``."""
-    bar = ax.figure.colorbar(drawn, ax=within or ax, fraction=0.04, pad=0.015, **more)
+    bar = ax.figure.colorbar(drawn, ax=ax if within is None else within, fraction=0.04, pad=0.015, **more)
     bar.ax.tick_params(labelsize=7.5)
+    bar.ax.yaxis.offsetText.set_fontsize(7.5)
     bar.outline.set_visible(False)
-    if label:
-        bar.set_label(plain(label), fontsize=8)
+    bar.set_label(plain(label), fontsize=8)
     return bar
 
 
-# ---- results
-
-
-def as_result(source: Any) -> "xr.Dataset":
-    """One result: as it is, or several of one graph, by name, as its snapshots.
-
-    Examples
-    --------
-    >>> import networkx as nx, spectrata as st
-    >>> strat = st.Stratification(nx.path_graph(3))
-    >>> joined = as_result({"a": strat.spectra([0.0, 1.0, 3.0]), "b": strat.spectra([1.0, 1.0, 3.0])})
-    >>> joined["snapshot"].values.tolist()
-    ['a', 'b']
-    """
-    import xarray as xr
-
-    if not isinstance(source, Mapping) or isinstance(source, xr.Dataset):
-        return check(source, "The result")
-    if not source:
-        raise OptionError("Give at least one result.")
-    views = [view(ds, f"The result {shown(str(name))}") for name, ds in source.items()]
-    first = views[0]
-    for one in views:
-        if one.row_dims:
-            raise OptionError(
-                f"{one.name} holds {one.row_dims[0]}s; choose one, such as ds.isel({one.row_dims[0]}=0, drop=True)."
-            )
-        align(first.ds, one.ds, (first.name, one.name))
-        if one.is_merged != first.is_merged:
-            raise ResultError(
-                f"{first.name} and {one.name} cannot be compared: one has merged eigenspaces; merge both."
-            )
-    algorithms = [name for name in first.algorithms if all(name in one.algorithms for one in views)]
-    hops = [hop for hop in first.hops if all(hop in one.hops for one in views)]
-    if not algorithms or not hops:
-        raise ResultError(
-            f"The results share no {'hop' if algorithms else 'algorithm'}; compute all with the same options."
-        )
-    alike = len({one.ds["signal"].shape if "signal" in one.ds else () for one in views}) == 1
-    timed = [
-        "magnitude",
-        "magnitude_error",
-        "gradient_norm",
-        "status",
-        *(["signal"] if alike and "signal" in first.ds else []),
-    ]
-    pieces = [one.ds.sel({"algorithm": algorithms, "hop": hops})[timed] for one in views]
-    joined = xr.concat(pieces, dim="snapshot", coords="minimal", compat="override", join="override")
-    still = first.ds.sel({"hop": hops})
-    fixed = {name: still[name] for name in ("edges", "edge_weight", "eigenvectors") if name in still}
-    names = [str(name) for name in source]
-    return joined.assign_coords(snapshot=names).assign(fixed).assign_attrs(first.ds.attrs)
-
-
-def graph_views(source: Any) -> list[tuple[str, View]]:
-    """Each graph of a result, with its name; a result of one graph has none."""
-    return [
-        ("" if name is None else str(name), view(one, "The result" if name is None else f"The graph {name!r}"))
-        for name, one in each_graph(as_result(source))
-    ]
-
-
-def one_sequence(result: View, purpose: str) -> str:
-    """The dimension along which rows follow each other, empty without rows; refused where there are several."""
-    if len(result.row_dims) > 1:
-        raise ResultError(
-            f"{result.name} has the dimensions {' and '.join(result.row_dims)}, and {purpose} shows one of them; "
-            f"select along the others, such as ds.isel({result.row_dims[0]}=-1)."
-        )
-    return result.row_dims[0] if result.row_dims else ""
-
-
-def row_names(result: View) -> list[str]:
-    """One name per row; a single empty one where the result has no rows."""
-    if result.rows is None:
-        return [""]
-    return [", ".join(map(str, row)) if isinstance(row, tuple) else str(row) for row in result.rows]
-
-
-def chosen(known: Sequence[Any], dim: str, wanted: Any) -> list[Any]:
-    """Labels along a dimension: those wanted, refused when the result lacks one, or all."""
-    if wanted is None:
-        return list(known)
-    single = isinstance(wanted, str) or not isinstance(wanted, Iterable)
-    single = single or (isinstance(wanted, tuple) and wanted in known)  # of several stacked dimensions
-    names = [wanted] if single else list(wanted)
-    for name in names:
-        if name not in known:
-            raise OptionError(f"The result has no {dim} {name!r}; it has {listed(known)}.")
-    if not names:
-        raise OptionError(f"No {dim} is chosen; the result has {listed(known)}.")
-    return names
-
-
-def one_algorithm(result: View, algorithm: str | None) -> str:
-    """The algorithm asked for, or the exact one where it is there, or the first."""
-    if algorithm is not None:
-        return str(chosen(result.algorithms, "algorithm", algorithm)[0])
-    return EXACT if EXACT in result.algorithms else result.algorithms[0]
-
-
-def listed(known: Sequence[Any]) -> str:
-    """The first few names."""
-    return ", ".join(str(name) for name in known[:8]) + (", ..." if len(known) > 8 else "")
+# ---- words
 
 
 def count(number: int, noun: str) -> str:
@@ -376,35 +240,14 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-WEIGHTS_BEYOND = {
-    "bottleneck": "the smallest edge weight on its best shortest path",
-    "product": "the product of the edge weights on its best shortest path",
-    "unit": "1",
-}
-
-
-def weights_words(rule: str) -> str:
-    """How the edge weights are read, with what the weight of a pair beyond one hop is."""
-    return f"edge weights (a pair beyond one hop has {WEIGHTS_BEYOND[rule]}: {rule})"
-
-
-def hop_sizes(result: View) -> np.ndarray:
-    """Edges, parts and singletons of each hop, ``(3, H)``."""
-    return np.stack([result.fixed(name, "hop") for name in ("n_edges", "n_parts", "n_singletons")])
+def number(value: float, sign: str = "") -> str:
+    """Two digits after the point, with a true minus and without a minus before zero."""
+    return f"{value:{sign}.2f}".replace("-0.00", "0.00").replace("-", "\N{MINUS SIGN}")
 
 
 def hop_words(hop: Any) -> str:
     """``1 hop``, ``2 hops``, or the interval of a distance."""
-    return f"{hop} hop{'' if hop == 1 else 's'}" if not isinstance(hop, str) else hop
-
-
-def hop_title(hop: Any, sizes: "Sequence[int] | np.ndarray") -> str:
-    """``2 hops: 8 pairs, 2 parts (1 single)``; an operator's sizes are not known (-1)."""
-    pairs, parts, alone = (int(size) for size in sizes)
-    if pairs < 0:
-        return hop_words(hop)
-    text = f"{hop_words(hop)}: {count(pairs, 'pair')}" + (f", {count(parts, 'part')}" if parts > 1 else "")
-    return text + (f" ({alone:,} single)" if alone else "")
+    return hop if isinstance(hop, str) else f"{hop} hop{'' if hop == 1 else 's'}"
 
 
 def plain(text: Any) -> str:

@@ -8,8 +8,9 @@ import numpy as np
 from spectrata.errors import OptionError
 from spectrata.inputs.labels import Labels, coded
 from spectrata.plot import style
-from spectrata.plot.painting import NAMED, Panel, dots, paint, paint_labels, panel_height, place_nodes, write_name
+from spectrata.plot.painting import NAMED, Panel, dots, paint, panel_height, place_nodes, write_name
 from spectrata.plot.positions import directions, node_places, two_axes
+from spectrata.plot.reading import as_result, chosen_rows, row_names
 from spectrata.results.schema import view
 
 if TYPE_CHECKING:
@@ -52,37 +53,44 @@ def embedding(
     >>> [panel.get_title() for panel in axes]
     ['snapshot 0', 'snapshot 2', 'snapshot 3']
     """
-    result = view(style.as_result(ds))
-    values = result.signal
+    result = view(as_result(ds))
+    values, moments = result.signal, row_names(result)
     if values is None:
         raise OptionError("The result did not keep its signal; compute it with keep=['signal'].")
-    moments = style.row_names(result)
-    shown = sorted({0, len(moments) // 2, len(moments) - 1})
-    if snapshots is not None and result.rows is not None:
-        dims = ", ".join(result.row_dims)
-        shown = [result.rows.index(moment) for moment in style.chosen(result.rows, dims, snapshots)]
-    edges, n, width = result.fixed("edges", "edge", "end"), values.shape[1], values.shape[2]
+    first = sorted({0, len(moments) // 2, len(moments) - 1})
+    shown = first if snapshots is None or result.rows is None else chosen_rows(result, snapshots)
+    edges, n, flat = result.fixed("edges", "edge", "end"), values.shape[1], values.shape[2] == 1
     colors = None if color is None else _colors(color, n)
-    flat = width == 1  # painted on the graph
-    places, words = two_axes(directions(values, result.metric), result.column_names)
-    if flat:
-        layout = node_places(edges, n)
-        places, words = np.broadcast_to(layout, (len(moments), n, 2)), str((result.column_names or ("value",))[0])
-    height = panel_height(places[0]) if flat else 3.2
-    axes = style.new_axes(len(shown), height=height) if ax is None else style.given_axes(ax, len(shown), "snapshots")
-    limits = np.array([f(places[shown], (0, 1), initial=0.0) for f in (np.nanmin, np.nanmax)])  # (2, 2)
-    limits = limits + np.array([[-0.06], [0.06]]) * max(1e-9, np.ptp(limits, axis=0).max())
+    if flat:  # painted on the graph
+        places = np.broadcast_to(node_places(edges, n), (len(moments), n, 2))
+        words = str((result.column_names or ("value",))[0])
+    else:
+        places, words = two_axes(directions(values, result.metric), result.column_names)
+    sheet = style.Sheet(ax, len(shown), "snapshots", height=panel_height(places[0]) if flat else 3.2)
+    ends = np.array([f(places[shown], (0, 1), initial=0.0) for f in (np.nanmin, np.nanmax)])  # (2, 2)
+    ends += np.array([[-0.06], [0.06]]) * max(1e-9, np.ptp(ends, axis=0).max())
     handles: list[Any] = []
-    for panel, index in zip(axes, shown, strict=True):
-        own: Any = values[index][:, 0] if flat and colors is None else colors
-        handles = _embed(panel, places[index], edges, own, result.ds["node"].values, words if flat else "") or handles
-        if not flat and panel.axison:
-            panel.set(xlim=limits[:, 0], ylim=limits[:, 1])
+    for panel, index in zip(sheet.axes, shown, strict=True):
+        known = np.isfinite(places[index]).all(axis=1)
+        if known.any():
+            own = values[index][:, 0] if flat and colors is None else colors
+            inside = edges[known[edges].all(axis=1)]
+            handles = _embed(panel, places[index], inside, own, words if flat else "") or handles
+            for node in np.flatnonzero(known) if n <= NAMED else ():
+                write_name(panel, places[index, node], result.ds["node"].values[node])
+        else:
+            style.write_in(panel, "undefined: zero vector")
+        if not flat:
+            panel.set_axis_on()
+            style.tidy(panel)
+            panel.set(xlim=ends[:, 0], ylim=ends[:, 1])
+            panel.set_aspect("equal", adjustable="box")
+            panel.locator_params(nbins=5)
         panel.set_title(style.plain(f"{result.row_dims[0]} {moments[index]}") if result.row_dims else "", fontsize=9)
     if not flat:
-        axes[0].set_xlabel(style.plain(words), fontsize=8, loc="left")
-    style.legend(axes, ax is None, handles)
-    return axes
+        sheet.ax.set_xlabel(style.plain(words), fontsize=8, loc="left")
+    sheet.legend(handles)
+    return sheet.axes
 
 
 def _colors(color: Any, n: int) -> "np.ndarray | Labels":
@@ -92,27 +100,12 @@ def _colors(color: Any, n: int) -> "np.ndarray | Labels":
     return given.astype(float) if given.dtype.kind == "f" else coded(given.tolist())
 
 
-def _embed(ax: "Axes", places: np.ndarray, edges: np.ndarray, colors: Any, names: np.ndarray, words: str) -> list[Any]:
-    """Nodes at their places; what a legend names. Words are those of a colour bar of nodes painted on the graph."""
-    known = np.isfinite(places).all(axis=1)
-    if not known.any():
-        style.tidy(ax)
-        style.write_in(ax, "undefined: zero vector")
-        return []
-    handles = []
-    edges = edges[known[edges].all(axis=1)]
-    if colors is None:
-        dots(ax, places, place_nodes(ax, places, edges), color=style.theme_of(ax).colors[0], linewidths=0, gid="nodes")
-    elif isinstance(colors, Labels):
-        handles = paint_labels(ax, places, edges, colors)
-    else:
-        paint(ax, places, edges, Panel("", colors, words))
-    if not words:
-        ax.set_axis_on()
-        style.tidy(ax)
-        ax.set_aspect("equal", adjustable="box")
-        ax.locator_params(nbins=5)
-    if len(places) <= NAMED:
-        for place, name in zip(places[known], names[known], strict=True):
-            write_name(ax, place, name)
-    return handles
+def _embed(ax: "Axes", places: np.ndarray, edges: np.ndarray, colors: Any, words: str) -> list[Any]:
+    """Nodes at their places, of one size in all panels; what a legend names."""
+    size = 0.0 if words else float(np.clip(2_500.0 / len(places), 4.0, 60.0))
+    if colors is not None:
+        return paint(ax, places, edges, Panel("", colors, words), size)
+    place_nodes(ax, places, edges)
+    look: dict[str, Any] = {"edgecolors": style.theme_of(ax).paper, "linewidths": 0.4 if size > 8 else 0.0}
+    dots(ax, places, size, color=style.theme_of(ax).colors[0], gid="nodes", **look)
+    return []

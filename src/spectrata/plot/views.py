@@ -37,34 +37,26 @@ def probe(found: Probe, ax: "Axes | None" = None) -> "Axes":
     """
     if not isinstance(found, Probe):
         raise OptionError("plot.probe draws a result of st.probe; give one.")
-    table, own = found.to_frame(), ax is None
-    ax = style.new_axes(1, height=0.5 + 0.32 * len(table), least=6.4)[0] if ax is None else ax
-    theme, at = style.theme_of(ax), np.arange(len(table))
-    score, error = table["score"].to_numpy(), table["error"].to_numpy()
-    alone = float(score[list(table["view"]).index(ALONE)])
-    ax.axvline(alone, color=theme.muted, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1, gid="alone")
-    helps = found.verdict == "neighbours help"
-    for place, view_name in enumerate(table["view"]):
-        best = view_name == found.best and helps
-        color = theme.colors[0] if best else theme.muted
+    table, helps = found.to_frame(), found.verdict == "neighbours help"
+    sheet = style.Sheet(ax, height=0.5 + 0.32 * len(table), least=6.4)
+    ax, theme, names = sheet.ax, sheet.theme, table["view"].tolist()
+    dashes: dict[str, Any] = {"linewidth": 0.9, "linestyle": style.DASHES}
+    ax.axvline(table["score"][names.index(ALONE)], color=theme.muted, zorder=1, gid="alone", **dashes)
+    for place, (name, score, error) in enumerate(zip(names, table["score"], table["error"], strict=True)):
+        best = name == found.best and helps
+        color, face = (theme.colors[0],) * 2 if best else (theme.muted, theme.paper)
         look: dict[str, Any] = {"color": color, "markersize": 7, "capsize": 0, "elinewidth": 2, "zorder": 3}
-        face = color if best else theme.paper
-        ax.errorbar(score[place], place, xerr=error[place], fmt="o", markerfacecolor=face, **look)
-        if view_name == found.best and len(found.rewired):
-            rewired: dict[str, Any] = {"color": theme.colors[1], "markersize": 6, "zorder": 2, "gid": "rewired"}
-            ax.plot(found.rewired, np.full(len(found.rewired), place), "x", **rewired)
-    ax.set_yticks(at, list(table["view"]))
-    ax.set_ylim(len(table) - 0.4, -0.6)
-    ax.set_xlabel(f"{found.target.score_name}, cross-validated on the training nodes", fontsize=9)
-    style.tidy(ax)
-    dot: dict[str, Any] = {"marker": "o", "markersize": 6, "color": theme.muted, "linewidth": 2}
-    handles = [style.mark("score ± standard error", **dot, markerfacecolor=theme.paper)]
+        ax.errorbar(score, place, xerr=error, fmt="o", markerfacecolor=face, **look)
+    rewired: dict[str, Any] = {"color": theme.colors[1], "markersize": 6, "zorder": 2, "gid": "rewired"}
+    handles = [style.mark("score ± standard error", theme.muted, face=theme.paper, linestyle="-", linewidth=2)]
     if helps:
-        handles.append(style.mark("best view: neighbours help", **dot | {"color": theme.colors[0]}))
+        handles.append(style.mark("best view: neighbours help", theme.colors[0], linestyle="-", linewidth=2))
     if len(found.rewired):
-        cross: dict[str, Any] = {"marker": "x", "linestyle": "none", "color": theme.colors[1]}
-        handles.append(style.mark("best view on rewired graphs", **cross))
-    handles.append(style.mark("features alone", color=theme.muted, linestyle=(0, (4, 3)), linewidth=0.9))
-    style.head(np.array([ax]), own, found.headline)
-    style.legend(np.array([ax]), own, handles)
+        ax.plot(found.rewired, np.full(len(found.rewired), names.index(found.best)), "x", **rewired)
+        handles.append(style.mark("best view on rewired graphs", theme.colors[1], "x"))
+    style.row_ticks(ax, names, stems=True)
+    sheet.name_axes(f"{found.target.score_name}, cross-validated on the training nodes", "")
+    style.tidy(ax)
+    sheet.title(found.headline)
+    sheet.legend([*handles, style.mark("features alone", theme.muted, "", **dashes)])
     return ax

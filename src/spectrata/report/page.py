@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from spectrata.errors import OptionError
-from spectrata.plot.style import as_result
+from spectrata.plot.reading import as_result
 from spectrata.report.payload import escaped_json, payload
 from spectrata.report.shown import Report
 from spectrata.results.schema import view

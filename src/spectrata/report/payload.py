@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.plot.positions import given_places, node_places, two_axes
-from spectrata.plot.style import count, weights_words
+from spectrata.plot.style import count
 from spectrata.report.run import collapse_levels, last_scores, run_map
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.spectrum import merge_eigenspaces
@@ -21,7 +21,7 @@ from spectrata.stats.findings.columns import column_sentences
 from spectrata.stats.findings.sentences import scale_lines
 from spectrata.stats.findings.table import footnote
 from spectrata.stats.findings.watched import giving_signal
-from spectrata.stats.verbs.profile import Profile, is_layers_of
+from spectrata.stats.verbs.profile import Profile
 from spectrata.stats.verbs.reading import Column
 
 DRAWN_PAIRS, DRAWN_EDGES = 700, 4_000  # of a card, and of the map
@@ -38,6 +38,11 @@ SAID = {
     "collapsed": "has collapsed",
     "training": "is still training, not judged",
     "not_collapsed": "has not collapsed",
+}
+WEIGHTS_BEYOND = {
+    "bottleneck": "the smallest edge weight on its best shortest path",
+    "product": "the product of the edge weights on its best shortest path",
+    "unit": "1",
 }
 RANKED = ("r", "p", "q", "r_given", "p_given", "q_given", "effect")
 
@@ -247,7 +252,7 @@ def _spectra(found: Profile, column: Column, snapshot: Any) -> list[dict[str, An
 
 def _answer(found: Profile, column: Column, snapshot: Any, label: str, name: str) -> str:
     """The headline of one signal: its name, how its vectors are read, the snapshot, and what was found."""
-    if is_layers_of(found.shown):  # widths of layers differ
+    if found.shown is not None and found.shown.is_watched:  # widths of layers differ
         return f"{label}: r without p, because message passing makes neighbours alike"
     if column.kind == "directions":
         name = f"{name or 'signal'} (directions of {column.values.shape[2]} numbers)"
@@ -276,9 +281,10 @@ def _facts(found: Profile) -> list[str]:
     facts = [f"{count(graph.n_nodes, 'node')}, {count(graph.n_edges, 'edge')}"]
     parts = found.strat.strata.at(found.hops[0]).n_parts if found.hops[0] == 1 else 1
     facts += [f"{parts:,} connected parts"] if parts > 1 else []
-    facts += [weights_words(found.strat.weights)] if found.strat.weights else []
+    rule = found.strat.weights
+    facts += [f"edge weights (a pair beyond one hop has {WEIGHTS_BEYOND[rule]}: {rule})"] if rule else []
     if found.reading is not None:
-        facts += [] if is_layers_of(found.reading) else [_signal_words(found)]
+        facts += [] if found.reading is not None and found.reading.is_watched else [_signal_words(found)]
         if found.reading.snapshots is not None and found.ranking is None:
             facts.append(count(len(found.reading.snapshots), _row_word(found)))
     for name, values in ({} if found.run is None else last_scores(found.run)).items():

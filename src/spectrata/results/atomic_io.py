@@ -40,12 +40,11 @@ ADVICE = {
 
 def cannot_write(path: "str | os.PathLike", problem: BaseException, kept: str = "") -> ResultError:
     """The error for a path that cannot be written: what, why, and what to do about it."""
-    number = problem.errno if isinstance(problem, OSError) else None
     said = re.search(r"errno = (\d+)", str(problem))  # HDF5 puts the system's reason into its own words
-    number = int(said[1]) if said else number
+    number = int(said[1]) if said else getattr(problem, "errno", None)
     reason = os.strerror(number) if number else " ".join(str(problem).split()) or type(problem).__name__
-    advice = ADVICE.get(number or 0, "choose another place" if number else "")
-    return ResultError("; ".join(part for part in (f"{path} cannot be written: {reason}", kept, advice) if part) + ".")
+    advice = ADVICE.get(number, "choose another place") if number else ""
+    return ResultError("; ".join(filter(None, (f"{path} cannot be written: {reason}", kept, advice))) + ".")
 
 
 @contextlib.contextmanager
@@ -59,10 +58,11 @@ def written_whole(path: Path, durable: bool = True) -> Iterator[Path]:
         make_folder(path.parent)
         with _only_writer(path) as part:
             part.mkdir()
-            yield part / path.name
+            new = part / path.name
+            yield new
             if durable:
-                sync_tree(part / path.name)
-            _put_in_place(part / path.name, path, part / OLD)
+                sync_tree(new)
+            _put_in_place(new, path, part / OLD)
             if durable:
                 sync(path.parent)
     except OSError as problem:
@@ -72,15 +72,14 @@ def written_whole(path: Path, durable: bool = True) -> Iterator[Path]:
 def tidy(path: Path) -> None:
     """Remove what a killed writer of a path left; a folder that had stepped aside comes back."""
     if _hidden(path, PART).is_dir() or _hidden(path, PART + LOCK).exists():
-        with contextlib.suppress(OSError), _only_writer(path):
+        with contextlib.suppress(OSError, ResultError), _only_writer(path):
             pass
 
 
 @contextlib.contextmanager
 def _only_writer(path: Path) -> Iterator[Path]:
     """The name of the folder beside a path, which no other process has; what lies there goes before and after."""
-    part = _hidden(path, PART)
-    lock = Lock(part)
+    part, lock = _hidden(path, PART), Lock(path, suffix=PART + LOCK)
     lock.take(wait=True)
     try:
         _remove(part, path)
@@ -88,9 +87,6 @@ def _only_writer(path: Path) -> Iterator[Path]:
     finally:
         try:
             _remove(part, path)
-        except BaseException:  # told to stop meanwhile: remove it first
-            _remove(part, path)
-            raise
         finally:
             lock.release()
 
@@ -138,12 +134,8 @@ def make_folder(folder: Path) -> None:
 
 def sync_tree(path: Path) -> None:
     """Wait until a file, or a folder with everything in it, is on the disk."""
-    for folder, _, files in os.walk(path):
-        for name in files:
-            sync(Path(folder, name))
-        sync(Path(folder))
-    if not path.is_dir():
-        sync(path)
+    for place in (path, *path.rglob("*")):
+        sync(place)
 
 
 def sync(path: Path) -> None:
@@ -166,28 +158,25 @@ class Lock:
     ``advice`` ends the message for those who find it locked.
     """
 
-    def __init__(self, path: Path, advice: str = "wait for it") -> None:
+    def __init__(self, path: Path, advice: str = "wait for it", suffix: str = LOCK) -> None:
         self.path, self.advice = path, advice
-        self._file = path.with_name(path.name + LOCK) if path.name.startswith(".") else _hidden(path, LOCK)
-        self._lock = FileLock(self._file, thread_local=False)
+        self._lock = FileLock(_hidden(path, suffix), thread_local=False)
 
     def take(self, wait: bool = False) -> None:
         """Lock, or raise unless it may ``wait``; nothing when this object holds it already."""
         if self._lock.is_locked:
             return
         try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(timeout=-1 if wait else 0)
         except Timeout:
             raise ResultError(f"{self.path} is being written by another process; {self.advice}.") from None
         except OSError as problem:
-            if wait:
-                raise
             raise cannot_write(self.path, problem) from problem
 
     def release(self) -> None:
         """Remove the file, which filelock leaves there, and unlock: who waits for a removed file looks again."""
         if self._lock.is_locked:
             with contextlib.suppress(OSError):  # Windows removes no open file
-                self._file.unlink()
+                os.unlink(self._lock.lock_file)
             self._lock.release()

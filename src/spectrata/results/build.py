@@ -10,6 +10,7 @@ import numpy as np
 from spectrata._version import __version__
 from spectrata.errors import ResultError
 from spectrata.inputs.graphs import Graph, as_graph, as_pairs
+from spectrata.inputs.signals import Signal
 from spectrata.kernels.scaling import rescale
 from spectrata.results.schema import COORDINATES, FIELDS, LONG_NAMES, NO_EDGES, OPTIONS, in_order
 
@@ -27,6 +28,14 @@ DEFAULTS = {
     "dtype": "float64",
     "seed": 0,
     "spectrata_version": __version__,
+}
+# Dimensions of the arrays of a ``HopResult`` once those of all hops are joined.
+DIMENSIONS = {
+    "magnitude": ("algorithm", "snapshot", "hop", "component"),
+    "magnitude_error": ("algorithm", "snapshot", "hop", "component"),
+    "gradient_norm": ("snapshot", "hop"),
+    "status": ("algorithm", "snapshot", "hop"),
+    "eigenvectors": ("hop", "node", "component"),
 }
 NAMED_NODES = 100_000  # names of more nodes are kept only where they say more than the rows
 
@@ -59,69 +68,74 @@ class HopResult:
     eigenvectors: np.ndarray | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The snapshots of a result."""
-
-    labels: Sequence[Any] | None  # None where the signal has no snapshots
-    n_dimensions: int
-    kind: str = ""  # what snapshots are: "layers", "epochs", or nothing known
-    coordinates: Mapping[str, Any] = field(default_factory=dict)  # more labels along ``snapshot``
-    signal: np.ndarray | None = None  # (T, n, d), kept in the result where given
-    zero_vectors: np.ndarray | None = None  # (T,), nodes whose zero vector stays zero under the angular metric
-    columns: Sequence[Any] | None = None  # labels of columns that are rows of their own, inside each snapshot
-    names: Sequence[Any] | None = None  # names of the d columns of the signal, where they are text
-
-    @property
-    def axes(self) -> dict[str, list[Any]]:
-        """The dimensions that the rows of plain arrays are laid out along, with their labels."""
-        named = {"snapshot": self.labels, "column": self.columns}
-        return {dim: list(labels) for dim, labels in named.items() if labels is not None}
-
-
 def build(
     graph: "Graph | DeviceGraph | None",
-    rows: Rows,
+    signal: Signal,
     hops: Sequence[HopResult],
     algorithms: Sequence[str],
     facts: Mapping[str, Any],
+    keep_signal: bool = False,
+    zero_vectors: np.ndarray | None = None,
 ) -> "xr.Dataset":
-    """The result Dataset; ``facts`` are its attributes: laplacian, metric, options and so on."""
+    """The result Dataset; ``facts`` are its attributes: laplacian, metric, options and so on.
+
+    ``zero_vectors`` counts the nodes of each snapshot whose zero vector stays zero under the angular metric.
+    """
     import xarray as xr
 
-    axes = rows.axes
+    def joined(arrays: list[np.ndarray], *dims: str) -> Laid:
+        """Arrays of the hops along a new axis, their rows laid out."""
+        array = np.stack(arrays, axis=dims.index("hop"))
+        return along_rows(array.astype(str) if array.dtype == object else array, dims, signal.axes)
+
     variables: dict[str, Any] = {
-        "magnitude": _stack(hops, "magnitude", ("algorithm", "snapshot", "component"), 2, axes),
-        "magnitude_error": _stack(hops, "magnitude_error", ("algorithm", "snapshot", "component"), 2, axes),
-        "gradient_norm": _stack(hops, "gradient_norm", ("snapshot",), 1, axes),
-        "status": _stack(hops, "status", ("algorithm", "snapshot"), 2, axes),
-        "edges": (("edge", "end"), np.empty((0, 2), dtype=np.int64) if graph is None else graph.edges),
+        name: joined([getattr(hop, name) for hop in hops], *dims)
+        for name, dims in DIMENSIONS.items()
+        if getattr(hops[0], name) is not None
     }
-    if graph is not None and graph.weights is not None:
-        variables["edge_weight"] = ("edge", graph.weights)
-    variables["status"] = (variables["status"][0], variables["status"][1].astype(str))
-    variables |= _extras(hops, axes)
+    for name, (dims, example) in {name: found for hop in hops for name, found in hop.extras.items()}.items():
+        missing = dims, np.full(example.shape, np.nan)  # of hops whose line graph was skipped
+        at = len(dims) - (dims[-1] in ("component", "row", "band"))
+        variables[name] = joined([hop.extras.get(name, missing)[1] for hop in hops], *dims[:at], "hop", *dims[at:])
     if hops[0].ens_weights is not None:
         table = np.array([list(hop.ens_weights.values()) for hop in hops if hop.ens_weights])
         variables["ens_weight"] = (("hop", "member"), table)
-    if hops[0].eigenvectors is not None:
-        variables["eigenvectors"] = _stack(hops, "eigenvectors", ("node", "component"), 0, axes)
-    if rows.signal is not None:
-        # A copy: the caller may use its array again.
-        variables["signal"] = (
-            *along_rows(np.array(rows.signal), ("snapshot", "node", "dimension"), axes),
-            _column_names(rows),
-        )
-    if rows.zero_vectors is not None:
-        variables["zero_vectors"] = along_rows(rows.zero_vectors, ("snapshot",), axes)
-    attributes = DEFAULTS | _attributes(graph, rows, facts)
-    coordinates = _coordinates(hops, algorithms, graph) | {"made_with": made_with(attributes)}
-    coordinates |= axes | dict(rows.coordinates)
-    if "ens_weight" in variables:
-        coordinates["member"] = list(hops[0].ens_weights or ())
+    variables["edges"] = (("edge", "end"), np.empty((0, 2), dtype=np.int64) if graph is None else graph.edges)
+    if graph is not None and graph.weights is not None:
+        variables["edge_weight"] = ("edge", graph.weights)
+    if keep_signal:  # a copy: the caller may use its array again
+        kept = along_rows(np.array(signal.values), ("snapshot", "node", "dimension"), signal.axes)
+        variables["signal"] = (*kept, _column_names(signal))
+    if zero_vectors is not None:
+        variables["zero_vectors"] = along_rows(zero_vectors, ("snapshot",), signal.axes)
+    attributes = DEFAULTS | _attributes(graph, signal) | dict(facts)
+    coordinates: dict[str, Any] = {"algorithm": list(algorithms), "made_with": made_with(attributes)} | signal.axes
+    if graph is not None and (graph.named or graph.n_nodes <= NAMED_NODES):
+        coordinates |= {"node": node_labels(graph.names)[0], "node_row": ("node", np.arange(graph.n_nodes))}
     if "ln_vx_row_norm" in variables:
         coordinates["matrix"] = ["H_ln", "H_vx"]
-    return finish(xr.Dataset(variables, coordinates), attributes)
+    return finish(xr.Dataset(variables, coordinates | _hop_coordinates(hops)), attributes)
+
+
+def _hop_coordinates(hops: Sequence[HopResult]) -> dict[str, Any]:
+    """The labels of hops, components and members of ensembles, and the coordinates of ``FIELDS``."""
+    found: dict[str, Any] = {"hop": [hop.hop for hop in hops], "component": hops[0].axis.component}
+    for name in COORDINATES:
+        if name.startswith("n_"):
+            at = ("n_edges", "n_parts", "n_singletons").index(name)
+            found[name] = ("hop", [hop.sizes[at] for hop in hops])
+        else:
+            found[name] = (FIELDS[name].dims, np.stack([getattr(hop.axis, name) for hop in hops]))
+    return found | ({} if hops[0].ens_weights is None else {"member": list(hops[0].ens_weights)})
+
+
+def _attributes(graph: "Graph | DeviceGraph | None", signal: Signal) -> dict[str, Any]:
+    """The attributes that depend on graph and signal; an operator that is no graph has no number of edges."""
+    known = {"n_nodes": -1, "n_edges": -1, "n_dimensions": signal.values.shape[2], "graph_hash": "", "node_type": "int"}
+    if graph is not None:
+        known |= {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges, "graph_hash": graph.digest}
+        known |= {"node_type": node_labels(graph.names)[1]} if graph.named else {}
+    return known | ({"snapshot_kind": signal.kind} if signal.kind else {})
 
 
 def finish(ds: "xr.Dataset", attributes: Mapping[str, Any]) -> "xr.Dataset":
@@ -129,10 +143,10 @@ def finish(ds: "xr.Dataset", attributes: Mapping[str, Any]) -> "xr.Dataset":
     return with_long_names(ds.assign_attrs(DEFAULTS | dict(attributes)))
 
 
-def _column_names(rows: Rows) -> dict[str, str]:
+def _column_names(signal: Signal) -> dict[str, str]:
     """The attribute of the signal that names its columns; none where they have no names."""
-    names = list(rows.names or ())
-    known = len(names) == rows.n_dimensions and all(isinstance(name, str) for name in names)
+    names = list(signal.columns or ())
+    known = len(names) == signal.values.shape[2] and all(isinstance(name, str) for name in names)
     return {"columns": json.dumps(names)} if known else {}
 
 
@@ -166,17 +180,6 @@ def in_units(magnitude: np.ndarray, scale: np.ndarray, undefined: np.ndarray) ->
     return np.where(undefined.reshape(shape), np.nan, values)
 
 
-def _stack(
-    hops: Sequence[HopResult], name: str, dims: tuple[str, ...], axis: int, axes: Mapping[str, Sequence[Any]]
-) -> Laid:
-    return _joined([getattr(hop, name) for hop in hops], dims, axis, axes)
-
-
-def _joined(arrays: list[np.ndarray], dims: tuple[str, ...], axis: int, axes: Mapping[str, Sequence[Any]]) -> Laid:
-    """Join per-hop arrays along a new hop axis, and lay out their rows."""
-    return along_rows(np.stack(arrays, axis=axis), (*dims[:axis], "hop", *dims[axis:]), axes)
-
-
 def along_rows(array: np.ndarray, dims: tuple[str, ...], axes: Mapping[str, Sequence[Any]]) -> Laid:
     """An array whose rows, along ``"snapshot"``, go along the axes of a result: snapshots, columns, both or none.
 
@@ -190,47 +193,6 @@ def along_rows(array: np.ndarray, dims: tuple[str, ...], axes: Mapping[str, Sequ
     at = dims.index("snapshot")
     shape = (*array.shape[:at], *(len(labels) for labels in axes.values()), *array.shape[at + 1 :])
     return (*dims[:at], *axes, *dims[at + 1 :]), array.reshape(shape)
-
-
-def _extras(hops: Sequence[HopResult], axes: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """Diagnostics of the algorithms; hops that lack one (skipped line graphs) hold NaN."""
-    shapes = {name: found for hop in hops for name, found in hop.extras.items()}
-    variables = {}
-    for name, (dims, example) in shapes.items():
-        missing = dims, np.full(example.shape, np.nan)
-        arrays = [hop.extras.get(name, missing)[1] for hop in hops]
-        variables[name] = _joined(arrays, dims, len(dims) - (dims[-1] in ("component", "row", "band")), axes)
-    return variables
-
-
-def _coordinates(
-    hops: Sequence[HopResult], algorithms: Sequence[str], graph: "Graph | DeviceGraph | None"
-) -> dict[str, Any]:
-    found: dict[str, Any] = {"algorithm": list(algorithms), "hop": [hop.hop for hop in hops]}
-    found["component"] = hops[0].axis.component
-    for name in COORDINATES:
-        if hasattr(hops[0].axis, name):
-            found[name] = (FIELDS[name].dims, np.stack([getattr(hop.axis, name) for hop in hops]))
-    for position, name in enumerate(("n_edges", "n_parts", "n_singletons")):
-        found[name] = (("hop",), np.array([hop.sizes[position] for hop in hops]))
-    if graph is not None and (graph.named or graph.n_nodes <= NAMED_NODES):
-        found["node"] = node_labels(graph.names)[0]
-        found["node_row"] = ("node", np.arange(graph.n_nodes))
-    return found
-
-
-def _attributes(graph: "Graph | DeviceGraph | None", rows: Rows, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes that depend on graph and signal, and ``facts``."""
-    known = {
-        "n_nodes": -1 if graph is None else graph.n_nodes,
-        "n_edges": -1 if graph is None else graph.n_edges,
-        "n_dimensions": rows.n_dimensions,
-        "graph_hash": "" if graph is None else graph.digest,
-        "node_type": "int" if graph is None or not graph.named else node_labels(graph.names)[1],
-    }
-    if rows.kind:
-        known["snapshot_kind"] = rows.kind
-    return known | dict(facts)
 
 
 def node_labels(names: Sequence[Any]) -> tuple[list[str], str]:

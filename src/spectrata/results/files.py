@@ -1,11 +1,11 @@
 """Results as files: netCDF (``.nc``) or Zarr (``.zarr``), which open with plain xarray, whole or not at all."""
 
+import contextlib
 import os
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spectrata.errors import ResultError, shortened
+from spectrata.errors import ResultError
 from spectrata.results.atomic_io import cannot_write, tidy, written_whole
 from spectrata.results.integrity import (
     check_file,
@@ -14,6 +14,7 @@ from spectrata.results.integrity import (
     checksum_compressor,
     fingerprint,
     has_holes,
+    readable,
     seal,
 )
 from spectrata.results.schema import COORDINATES, view
@@ -78,16 +79,13 @@ def fill(ds: "xr.Dataset", beside: Path, path: Path) -> None:
 
 def to_netcdf(ds: "xr.Dataset", path: Path) -> None:
     """Write netCDF by way of memory where it fits there: HDF5 ends the process when it meets a full disk."""
-    if ds.nbytes <= IN_MEMORY:
-        try:
-            data = ds.to_netcdf(engine="h5netcdf", format="NETCDF4")
-        except (ValueError, NotImplementedError):  # an older xarray, which writes to files alone
-            data = None
-        if data is not None:
-            path.write_bytes(data)
-            seal(path)
-            return
-    ds.to_netcdf(path, engine="h5netcdf", format="NETCDF4")
+    data = None
+    with contextlib.suppress(ValueError, NotImplementedError):  # an older xarray, which writes to files alone
+        data = ds.to_netcdf(engine="h5netcdf", format="NETCDF4") if ds.nbytes <= IN_MEMORY else None
+    if data is None:
+        ds.to_netcdf(path, engine="h5netcdf", format="NETCDF4")
+    else:
+        path.write_bytes(data)
     seal(path)
 
 
@@ -121,34 +119,23 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
         raise ResultError(f"{path} does not exist; check the name.")
     engine = "h5netcdf" if _kind(path) == "netcdf" else "zarr"
     try:
-        (check_file if engine == "h5netcdf" else check_store)(path)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of libraries about what the checks below refuse
-            with xr.open_dataset(path, engine=engine) as ds:
-                ds = ds.load()
-        if "pairs" in ds.attrs:
-            raise ResultError(f"{path} is a store of spectra_many; open it with st.open_many.")
-        check_parts(ds, str(path))
-        return _unmarked(ds.set_coords([name for name in (*COORDINATES, "made_with") if name in ds.variables]), path)
-    except ResultError:
-        raise
-    except Exception as problem:
-        reason = shortened(str(problem), 200)
-        raise ResultError(f"{path} cannot be read as {engine} ({reason}); is it damaged?") from problem
-
-
-def _unmarked(ds: "xr.Dataset", path: Path) -> "xr.Dataset":
-    """The result without its hash, which must fit; a log, which grows and has none, must have no holes."""
-    is_log = CONTENT not in ds.attrs
-    mark = ds.attrs.pop(CONTENT, None)
-    if is_log and not {"magnitude", "off_zero_live"} & set(ds.variables):  # of spectra, or of a watched model
-        raise ResultError(f"{path} is not a spectrata result file: it has no magnitude.")
-    if has_holes(ds) if is_log else str(mark) != fingerprint(ds):
-        raise ResultError(
-            f"{path} does not hold the numbers that were written: it is damaged, or was changed by other "
-            "means; xarray.open_dataset opens it unchecked."
-        )
-    return ds
+        with readable(path):
+            (check_file if engine == "h5netcdf" else check_store)(path)
+            with xr.open_dataset(path, engine=engine) as held:
+                ds = held.load()
+            if "pairs" in ds.attrs:
+                raise ResultError(f"{path} is a store of spectra_many; open it with st.open_many.")
+            check_parts(ds, str(path))
+            ds = ds.set_coords([name for name in (*COORDINATES, "made_with") if name in ds.variables])
+            is_log, mark = CONTENT not in ds.attrs, ds.attrs.pop(CONTENT, None)  # a log grows, so that it has no hash
+            if is_log and not {"magnitude", "off_zero_live"} & set(ds.variables):  # of spectra, or of a watched model
+                raise ResultError(f"{path} is not a spectrata result file: it has no magnitude.")
+            if has_holes(ds) if is_log else str(mark) != fingerprint(ds):
+                words = "does not hold the numbers that were written: it is damaged, or was changed by other means"
+                raise ResultError(f"{path} {words}; xarray.open_dataset opens it unchecked.")
+            return ds
+    except OSError as problem:  # of the system, such as no permission
+        raise ResultError(f"{path} cannot be read: {problem.strerror}.") from problem
 
 
 def _kind(path: Path) -> str:

@@ -8,6 +8,7 @@ written.
 import hashlib
 import json
 import math
+import mmap
 import os
 import re
 import stat
@@ -20,14 +21,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import ResultError, SpectrataError, missing_extra, shortened, shown
-from spectrata.results.schema import FIELDS, NO_EDGES, OPTIONS
+from spectrata.results.schema import FIELDS, NO_EDGES, OPTIONS, options_of
 
 if TYPE_CHECKING:
     import xarray as xr
 
 # Codecs that only move bytes about. Others, first of all pickle, are never asked to decode anything.
 _CODECS = {
-    "blosc", "zlib", "gzip", "bz2", "lzma", "lz4", "zstd", "shuffle", "bitshuffle", "delta", "fixedscaleoffset",
+    "zlib", "gzip", "bz2", "lzma", "lz4", "zstd", "shuffle", "bitshuffle", "delta", "fixedscaleoffset",
     "quantize", "packbits", "astype", "bitround", "categorize", "base64", "vlen-utf8", "vlen-bytes", "vlen-array",
     "crc32", "crc32c", "adler32", "fletcher32", "jenkins_lookup3", "bytes", "endian", "transpose", "sharding_indexed",
 }  # fmt: skip
@@ -75,10 +76,8 @@ def readable(path: str | os.PathLike) -> Iterator[None]:
 def _check_claim(path: Path, claimed: int, on_disk: int) -> None:
     """Refuse sizes that the bytes cannot fill."""
     if claimed > _HARMLESS and claimed > _MAX_RATIO * on_disk:
-        raise ResultError(
-            f"{path} claims {claimed / 2**30:.3g} GiB and holds {on_disk:,} bytes; it is damaged, or not a spectrata "
-            "result file."
-        )
+        words = f"{path} claims {claimed / 2**30:.3g} GiB and holds {on_disk:,} bytes"
+        raise ResultError(f"{words}; it is damaged, or not a spectrata result file.")
 
 
 # ---- netCDF
@@ -97,18 +96,16 @@ def check_file(path: Path) -> None:
     if not path.is_file():
         raise ResultError(f"{shortened(str(path), 300)} is not a file; give the .nc file itself.")
     size = path.stat().st_size
-    end = max(size - len(_SEAL) - 64, 0)
-    with path.open("rb") as file:
-        file.seek(end)
-        sealed = file.read()
-        if sealed.startswith(_SEAL):  # else an older file, or one that other programs have changed
-            file.seek(0)
-            state = hashlib.sha256()
-            while end > 0 and (piece := file.read(min(end, 2**20))):
-                state.update(piece)
-                end -= len(piece)
-            if sealed[len(_SEAL) :] != state.hexdigest().encode():  # some damage sends HDF5 into an endless loop
-                raise ResultError(f"{path} is damaged: it is not what was written; make it again.")
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held,
+        memoryview(held) as data,
+    ):
+        at = held.find(_SEAL, max(size - len(_SEAL) - 64, 0))
+        # Without a seal: an older file, or one that other programs have changed. Some damage sends HDF5 into an
+        # endless loop.
+        if at >= 0 and held[at + len(_SEAL) :] != hashlib.sha256(data[:at]).hexdigest().encode():
+            raise ResultError(f"{path} is damaged: it is not what was written; make it again.")
     import h5py
 
     with h5py.File(path, "r") as file:
@@ -138,54 +135,39 @@ def check_store(path: Path, sparse: bool = False) -> None:
     require_zarr()
     if not path.is_dir():
         raise ResultError(f"{shortened(str(path), 300)} is not a folder; give the .zarr folder itself.")
-    on_disk, claims, blosc = 0, {"": 0}, set()
-    chunks: dict[str, int] = {}
+    on_disk, claims = 0, {"": 0}
     for place, folders, names in os.walk(path):
-        if any(os.path.islink(os.path.join(place, folder)) for folder in folders):
-            raise ResultError(f"{path} refers to other folders, which are never opened.")
-        for name in names:
-            file = os.path.join(place, name)
-            held = os.stat(file, follow_symlinks=False)
-            if not stat.S_ISREG(held.st_mode):
-                raise ResultError(f"{path} refers to other files ({shown(name)}), which are never opened.")
+        for name in (*folders, *names):
+            held = os.stat(os.path.join(place, name), follow_symlinks=False)
+            if not (stat.S_ISREG(held.st_mode) or stat.S_ISDIR(held.st_mode)):
+                raise ResultError(f"{path} refers to other files or folders ({shown(name)}), which are never opened.")
             on_disk += held.st_size
-            for key, array in _arrays(path, file, held.st_size) if name in _METADATA else ():
+        for file in (Path(place, name) for name in names if name in _METADATA):
+            for key, array in _arrays(path, file):
                 claims[key] = max(claims.get(key, 0), _claimed(path, array))
-                if "blosc" in _codecs([array.get("compressor"), array.get("codecs")]):
-                    blosc.add(os.path.join(path, key))
-            if name not in _METADATA and not name.startswith("."):
-                chunks[file] = held.st_size
-    for file, size in chunks.items():
-        if any(os.fspath(place) in blosc for place in Path(file).parents):
-            _check_blosc(path, file, size)
     if not sparse:
         _check_claim(path, sum(claims.values()), on_disk)
 
 
-def _check_blosc(path: Path, file: str, size: int) -> None:
-    """Refuse a chunk that says it is longer than it is: blosc would read on into other memory."""
-    with open(file, "rb") as stream:
-        stated = stream.read(16)[12:]
-    if len(stated) < 4 or int.from_bytes(stated, "little") != size:
-        raise ResultError(f"{path} is damaged: {shown(os.path.basename(file))} is not what was written.")
-
-
-def _arrays(path: Path, file: str, size: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def _arrays(path: Path, file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The metadata of each array that a file describes: its own, or all of the store's."""
-    if size > _MAX_METADATA:
+    if file.stat().st_size > _MAX_METADATA:
         raise ResultError(f"{path} has metadata of more than {_MAX_METADATA >> 20} MiB; it is refused.")
     try:
-        with open(file, encoding="utf-8") as stream:
-            held = json.load(stream)
+        held = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        raise ResultError(f"{path} has damaged metadata ({shown(os.path.basename(file))}).") from None
-    found = held if isinstance(held, dict) else {}
-    several = [found, found.get("consolidated_metadata")]
-    metadata = [one["metadata"] for one in several if isinstance(one, dict) and isinstance(one.get("metadata"), dict)]
-    own = os.path.relpath(os.path.dirname(file), path)
-    for key, one in ((own, found), *((key, one) for many in metadata for key, one in many.items())):
-        if isinstance(one, dict) and "shape" in one:
+        raise ResultError(f"{path} has damaged metadata ({shown(file.name)}).") from None
+    inside = _dict(_dict(held).get("consolidated_metadata"))
+    several = [_dict(_dict(one).get("metadata")) for one in (held, inside)]
+    own = {os.path.relpath(file.parent, path): held}
+    for key, one in (entry for many in (own, *several) for entry in many.items()):
+        if "shape" in _dict(one):
             yield key.removesuffix("/.zarray"), one
+
+
+def _dict(held: Any) -> dict[str, Any]:
+    """An object of JSON, empty for anything else."""
+    return held if isinstance(held, dict) else {}
 
 
 def _claimed(path: Path, array: dict[str, Any]) -> int:
@@ -193,9 +175,8 @@ def _claimed(path: Path, array: dict[str, Any]) -> int:
     for name in _codecs([array.get(key) for key in ("compressor", "filters", "codecs")]):
         if name.removeprefix("numcodecs.") not in _CODECS:
             raise ResultError(f"{path} needs the codec {shown(name)}, which is not trusted to decode data.")
-    grid = array.get("chunk_grid")
-    inside = grid.get("configuration") if isinstance(grid, dict) else None
-    chunks = array.get("chunks") if grid is None else inside.get("chunk_shape") if isinstance(inside, dict) else None
+    grid = _dict(_dict(array.get("chunk_grid")).get("configuration"))
+    chunks: Any = grid.get("chunk_shape", array.get("chunks"))
     for sizes in (array["shape"], chunks):
         if not isinstance(sizes, list) or not all(type(size) is int and 0 <= size < 2**62 for size in sizes):
             raise ResultError(f"{path} has an array of the impossible shape {shown(sizes)}.")
@@ -204,18 +185,18 @@ def _claimed(path: Path, array: dict[str, Any]) -> int:
     found = re.fullmatch(r"[<>|]?([a-zA-Z?])([0-9]{1,9})(\[\w+\])?", dtype) if isinstance(dtype, str) else None
     itemsize = int(found[2]) * (4 if found[1] == "U" else 1) if found else 8
     # Even one number is read as a whole chunk.
-    return itemsize * max(math.prod(array["shape"]), math.prod(chunks or ()))
+    return itemsize * max(math.prod(array["shape"]), math.prod(chunks))
 
 
 def _codecs(held: Any) -> Iterator[str]:
     """Names of codecs, also of those inside others."""
-    if isinstance(held, list):
-        for one in held:
+    for one in held if isinstance(held, list) else [held]:
+        if isinstance(one, list):
             yield from _codecs(one)
-    elif isinstance(held, dict):
-        yield str(held.get("id", held.get("name")))
-        inside = held.get("configuration")
-        yield from _codecs([inside.get(key) for key in ("codecs", "index_codecs")] if isinstance(inside, dict) else [])
+        elif isinstance(one, dict):
+            yield str(one.get("id", one.get("name")))
+            inside = _dict(one.get("configuration"))
+            yield from _codecs([inside.get(key) for key in ("codecs", "index_codecs")])
 
 
 # ---- content
@@ -254,11 +235,8 @@ def has_holes(ds: "xr.Dataset") -> bool:
 
 def check_parts(ds: "xr.Dataset", source: str) -> None:
     """Refuse a file whose parts do not fit: its content may never have been a result."""
-    wrong = _wrong_part(ds)
-    if wrong:
+    if wrong := _wrong_part(ds):
         raise ResultError(f"{source} is not a spectrata result file: {wrong}.")
-    if "magnitude" in ds.variables and "edges" not in ds.variables and "graph" not in ds.dims:
-        raise ResultError(f"{source} has no edges: {NO_EDGES}")
 
 
 def _wrong_part(ds: "xr.Dataset") -> str:
@@ -278,15 +256,13 @@ def _wrong_part(ds: "xr.Dataset") -> str:
         if not numbers or dims & {"algorithm", "hop", "component"} != set(field.dims):
             return f"its {name} has dimensions {shown(list(variable.dims))} and type {variable.dtype}"
     try:
-        fine = isinstance(json.loads(ds.attrs.get(OPTIONS, "{}")), dict)
+        options_of(ds)
     except (TypeError, ValueError, RecursionError):
-        fine = False
-    if not fine:
         return "its options cannot be read"
-    if "graph" in ds.dims or ("graph" in ds.coords and "edges" not in ds.variables):
-        return ""  # many graphs keep no edges
+    if "graph" in ds.dims:
+        return ""
     if "edges" not in ds.variables:
-        return "it has no edges"
+        return f"it has no edges, and {NO_EDGES.rstrip('.')}"
     edges, n_nodes = ds.variables["edges"], ds.attrs.get("n_nodes")
     if edges.dtype.kind not in "iu" or edges.ndim < 2 or edges.shape[-1] != 2:
         return f"its edges have dimensions {shown(list(edges.dims))} and type {edges.dtype}"

@@ -6,9 +6,10 @@ which eigenvalues repeat (``eigenspace``, ``multiplicity``), and what it was mad
 """
 
 import json
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,10 +27,11 @@ ZERO_DROPPED = "zero_dropped"  # attribute of a result whose zero components are
 BANDS = "bands"  # attribute "kind" of a result of band_spectra
 OPTIONS = "options"  # attribute: everything the call resolved, as JSON
 NO_EDGES = "one graph of many keeps no edges; compute it with spectra."
+MASKED = "it was masked; select with sel or isel instead of where"
 
 
 class Field(NamedTuple):
-    """One variable: dimensions after those of the rows, type, value where nothing was computed, and name in words."""
+    """One variable: dimensions besides those of the rows, type, value where nothing was computed, name in words."""
 
     dims: tuple[str, ...]
     dtype: str
@@ -77,9 +79,8 @@ COORDINATES = tuple(name for name, field in FIELDS.items() if field.coordinate)
 def check(ds: Any, source: str = "the Dataset") -> "xr.Dataset":
     """Refuse what is not a spectrata result."""
     if not hasattr(ds, "variables"):
-        raise ResultError(
-            f"{source} is of type {type(ds).__name__}, not a spectrata result; give a Dataset made by spectra."
-        )
+        words = f"{source} is of type {type(ds).__name__}, not a spectrata result"
+        raise ResultError(f"{words}; give a Dataset made by spectra.")
     missing = [name for name in FIELDS if name not in ds.variables]
     if missing or "spectrata_version" not in ds.attrs:
         raise ResultError(f"{source} is not a spectrata result (it lacks {', '.join(missing) or 'its version'}).")
@@ -96,6 +97,14 @@ class RecordedOptions(dict[str, Any]):
 def options_of(ds: "xr.Dataset") -> RecordedOptions:
     """Everything the call that made a result resolved."""
     return RecordedOptions(json.loads(ds.attrs.get(OPTIONS, "{}")))
+
+
+def is_bands(result: Any) -> bool:
+    """Whether this is a result of ``band_spectra``."""
+    return getattr(result, "attrs", {}).get("kind") == BANDS
+
+
+# ---- one of many graphs
 
 
 def each_graph(ds: "xr.Dataset") -> "Iterator[tuple[Any, xr.Dataset]]":
@@ -119,6 +128,57 @@ def one_graph(ds: "xr.Dataset") -> "xr.Dataset":
     ds = ds.isel(component=(ds["multiplicity"] > 0).any("hop").values)
     facts = {key: ds[key].item() for key in ("n_nodes", "metric", "graph_hash")}
     return ds.drop_vars([*facts, "graph", "state", "error"], errors="ignore").assign_attrs(facts)
+
+
+# ---- the typed view
+
+
+def view(ds: Any, name: str = "The result") -> "View":
+    """The typed view of a result of one graph."""
+    check(ds, name)
+    if "graph" in ds["magnitude"].dims:
+        raise ResultError(f"{name} holds many graphs; select one, such as ds.isel(graph=0).")
+    if "graph" in ds.coords and "hop" in ds["magnitude"].dims:
+        ds = one_graph(ds)
+    missing = [dim for dim in FIELDS["magnitude"].dims if dim not in ds["magnitude"].dims]
+    if missing:
+        words = f"{name} has no dimension {', '.join(missing)}"
+        raise ResultError(f"{words}; select with lists, such as ds.sel(algorithm=['gft'], hop=[1]).")
+    rows = tuple(dim for dim in ROW_DIMS if dim in ds["magnitude"].dims)
+    for dim in map(str, ds["magnitude"].dims):
+        if dim not in (*rows, *FIELDS["magnitude"].dims):
+            raise ResultError(f"{name} has the dimension {shown(dim)}, which no result has; select along it.")
+        if dim != "component" and _repeats(ds, dim, by_label=dim not in rows):
+            raise ResultError(f"{name} has one {dim} twice; select each once.")
+    made = list(dict.fromkeys(np.ravel(ds["made_with"].values).tolist())) if "made_with" in ds.coords else []
+    if len(made) > 1:
+        words = f"{name} joins spectra made with {made[0]} and with {made[1]}, which cannot be compared"
+        raise ResultError(f"{words}; select those of one.")
+    return View(in_order(ds, name), name, rows)
+
+
+def in_order(ds: "xr.Dataset", name: str = "The result") -> "xr.Dataset":
+    """The result with its nodes in the order of the graph's rows, which the edges name, and components ascending."""
+    if "component" in ds.coords and ds["component"].ndim and (np.diff(ds["component"].values) < 0).any():
+        ds = ds.isel(component=np.argsort(ds["component"].values, kind="stable"))
+    if "node_row" not in ds.coords or "node" not in ds.dims:
+        return ds
+    rows = np.ravel(ds["node_row"].values)
+    if not np.array_equal(np.sort(rows), np.arange(int(ds.attrs["n_nodes"]))):
+        raise ResultError(f"{name} holds some of its nodes, or one of them twice; select no nodes.")
+    return ds if (np.diff(rows) > 0).all() else ds.isel(node=np.argsort(rows))
+
+
+def _repeats(ds: "xr.Dataset", dim: str, by_label: bool) -> bool:
+    """Whether something stands twice along a dimension: by its label alone, or by all labels and its magnitudes."""
+    if dim not in ds.coords:
+        return False
+    own = [ds[dim]] if by_label else [one for one in ds.coords.values() if one.dims == (dim,)]
+    labels = list(zip(*(one.values.tolist() for one in own), strict=True))
+    if by_label or len(set(labels)) == len(labels):
+        return len(set(labels)) < len(labels)
+    rows = np.moveaxis(ds["magnitude"].values, ds["magnitude"].get_axis_num(dim), 0)
+    return len({(label, row.tobytes()) for label, row in zip(labels, rows, strict=True)}) < len(labels)
 
 
 def _array(name: str) -> "cached_property[np.ndarray]":
@@ -152,20 +212,11 @@ class View:
         """Hop distances (of strata by distance: their bins), in the order of the result."""
         return tuple(hop if isinstance(hop, str) else int(hop) for hop in self.ds["hop"].values.tolist())
 
-    @property
-    def row_shape(self) -> tuple[int, ...]:
-        """Sizes of the stacked dimensions."""
-        return tuple(self.ds.sizes[dim] for dim in self.row_dims)
-
     @cached_property
     def rows(self) -> list[Any] | None:
         """One label per row, a tuple where several dimensions are stacked; None where there is no such dimension."""
-        if not self.row_dims:
-            return None
         labels = [self.labels(dim) for dim in self.row_dims]
-        if len(labels) == 1:
-            return labels[0]
-        return [tuple(one[i] for one, i in zip(labels, at, strict=True)) for at in np.ndindex(*self.row_shape)]
+        return list(product(*labels)) if len(labels) > 1 else labels[0] if labels else None
 
     def labels(self, dim: str) -> list[Any]:
         """Labels along a dimension, 0, 1, ... where it has none."""
@@ -179,11 +230,8 @@ class View:
         values = self.stacked("magnitude", "algorithm", "hop", "component")
         lost = np.isnan(values) & self.off_zero & (self.status == "ok")[..., None]
         if lost.any():
-            hop = self.hops[int(np.nonzero(lost)[2][0])]
-            raise ResultError(
-                f"{self.name} has magnitudes that were computed and are missing at hop {hop}: they were masked; "
-                "select with sel or isel instead of where."
-            )
+            words = f"has magnitudes that were computed and are missing at hop {self.hops[int(np.nonzero(lost)[2][0])]}"
+            raise ResultError(f"{self.name} {words}: {MASKED}.")
         return values
 
     magnitude_error = _array("magnitude_error")  # (A, R, H, N), of whole eigenspaces; NaN where there is no bound
@@ -206,7 +254,10 @@ class View:
     @cached_property
     def status(self) -> np.ndarray:
         """Status words ``(A, R, H)``."""
-        return self.stacked("status", "algorithm", "hop").astype(object)
+        words = self.stacked("status", "algorithm", "hop").astype(object)
+        if not all(isinstance(word, str) for word in words.flat):
+            raise ResultError(f"{self.name} has no status at some hops: {MASKED}.")
+        return words
 
     @property
     def present(self) -> np.ndarray:
@@ -235,14 +286,12 @@ class View:
 
     def stacked(self, name: str, *dims: str) -> np.ndarray:
         """A variable with its rows as one axis, after ``algorithm`` where that is there."""
-        front = tuple(dim for dim in dims if dim == "algorithm")
-        back = tuple(dim for dim in dims if dim != "algorithm")
-        every = (*front, *self.row_dims, *back)
+        at = 1 if dims[0] == "algorithm" else 0
+        every = (*dims[:at], *self.row_dims, *dims[at:])
         array = self._once(name, every)
-        lacking = {dim: self.ds.sizes[dim] for dim in every if dim not in array.dims}
-        values = (array.expand_dims(lacking) if lacking else array).transpose(*every).values
-        shape = [self.ds.sizes[dim] for dim in (*front, *back)]
-        return values.reshape(*shape[: len(front)], -1, *shape[len(front) :])
+        values = array.expand_dims({dim: self.ds.sizes[dim] for dim in every if dim not in array.dims})
+        shape = [self.ds.sizes[dim] for dim in dims]
+        return values.transpose(*every).values.reshape(*shape[:at], -1, *shape[at:])
 
     def fixed(self, name: str, *dims: str) -> np.ndarray:
         """A variable that does not depend on the row; joined results may repeat it, equal, along their rows."""
@@ -254,18 +303,18 @@ class View:
         """A variable without the dimensions along which ``xarray.concat`` repeats it."""
         array = self.ds[name]
         for dim in [dim for dim in array.dims if dim not in dims]:
-            if not _constant(array, dim):
-                raise ResultError(
-                    f"{self.name} joins results whose {name} differs along {dim!r}; they are not of one graph and "
-                    "one Laplacian, or not of the same hops and components."
-                )
+            each = [array.variable.isel({dim: at}) for at in range(array.sizes[dim])]
+            if not all(each[0].equals(other) for other in each[1:]):
+                words = "it joins results that are not of one graph and one Laplacian, or not of the same components"
+                raise ResultError(f"{self.name} holds a {name} that differs along {dim!r}: {words}, or {MASKED}.")
             array = array.isel({dim: 0})
         return array
 
     def placed(self, array: np.ndarray, *last: str, algorithm: bool = True) -> tuple[tuple[str, ...], np.ndarray]:
         """Dimensions and values of an array ``([A,] R, ...)`` for a Dataset like this one."""
         front = ("algorithm",) if algorithm else ()
-        values = array.reshape(*array.shape[: len(front)], *self.row_shape, *array.shape[len(front) + 1 :])
+        rows = (self.ds.sizes[dim] for dim in self.row_dims)
+        values = array.reshape(*array.shape[: len(front)], *rows, *array.shape[len(front) + 1 :])
         return (*front, *self.row_dims, *last), values
 
     def row_coordinates(self) -> "dict[str, Any]":
@@ -355,81 +404,3 @@ class View:
         """Refuse bands, where components or eigenspaces are meant."""
         if self.is_bands:
             raise ResultError(f"{self.name} has bands, and {purpose} needs components; use spectra.")
-
-
-def in_order(ds: "xr.Dataset", name: str = "The result") -> "xr.Dataset":
-    """The result with its nodes in the order of the graph's rows, which the edges name, and components ascending."""
-    if "component" in ds.coords and ds["component"].ndim and (np.diff(ds["component"].values) < 0).any():
-        ds = ds.isel(component=np.argsort(ds["component"].values, kind="stable"))
-    if "node_row" not in ds.coords or "node" not in ds.dims:
-        return ds
-    rows = np.ravel(ds["node_row"].values)
-    if len(rows) != int(ds.attrs["n_nodes"]) or (np.sort(rows) != np.arange(len(rows))).any():
-        raise ResultError(f"{name} holds some of its nodes, or one of them twice; select no nodes.")
-    return ds if (np.diff(rows) > 0).all() else ds.isel(node=np.argsort(rows))
-
-
-def is_bands(result: Any) -> bool:
-    """Whether this is a result of ``band_spectra``."""
-    return getattr(result, "attrs", {}).get("kind") == BANDS
-
-
-def _repeats(ds: "xr.Dataset", dim: str, by_label: bool) -> bool:
-    """Whether something stands twice along a dimension: by its label alone, or by all labels and its magnitudes."""
-    if dim not in ds.coords:
-        return False
-    own = [ds[dim]] if by_label else [one for one in ds.coords.values() if one.dims == (dim,)]
-    labels = list(zip(*(one.values.tolist() for one in own), strict=True))
-    if by_label or len(set(labels)) == len(labels):
-        return len(set(labels)) < len(labels)
-    rows = np.moveaxis(ds["magnitude"].values, ds["magnitude"].get_axis_num(dim), 0)
-    return len({(label, row.tobytes()) for label, row in zip(labels, rows, strict=True)}) < len(labels)
-
-
-def _constant(array: "xr.DataArray", dim: Hashable) -> bool:
-    values = np.moveaxis(array.values, array.get_axis_num(dim), 0)
-    return all(np.array_equal(values[0], one, equal_nan=values.dtype.kind == "f") for one in values[1:])
-
-
-def _refuse_masked(ds: "xr.Dataset", name: str) -> None:
-    """Refuse what ``where`` leaves: variables with dimensions that are not theirs, and a status that is no text."""
-    for variable in ("magnitude", "magnitude_error", "gradient_norm", "status"):
-        extra = set(ds[variable].dims).difference(FIELDS[variable].dims, ROW_DIMS)
-        if any(not _constant(ds[variable], dim) for dim in extra):  # joining results only repeats the values
-            raise ResultError(
-                f"{name} was masked: its {variable} has the dimension {shown(sorted(map(str, extra))[0])}; select with "
-                "sel or isel instead of where."
-            )
-    if not all(isinstance(word, str) for word in ds["status"].values.ravel().tolist()):
-        raise ResultError(f"{name} was masked: it has no status at some hops; select with sel or isel, not with where.")
-
-
-def view(ds: Any, name: str = "The result") -> View:
-    """The typed view of a result of one graph."""
-    check(ds, name)
-    if "graph" in ds["magnitude"].dims:
-        raise ResultError(f"{name} holds many graphs; select one, such as ds.isel(graph=0).")
-    if "graph" in ds.coords and "hop" in ds["magnitude"].dims:
-        ds = one_graph(ds)
-    missing = [dim for dim in ("algorithm", "hop", "component") if dim not in ds["magnitude"].dims]
-    if missing:
-        raise ResultError(
-            f"{name} has no dimension {', '.join(missing)}; select with lists, "
-            "such as ds.sel(algorithm=['gft'], hop=[1])."
-        )
-    unknown = [str(dim) for dim in ds["magnitude"].dims if dim not in (*ROW_DIMS, "algorithm", "hop", "component")]
-    if unknown:
-        raise ResultError(f"{name} has the dimension {shown(unknown[0])}, which no result has; select along it.")
-    for dim in ("algorithm", "hop", *(dim for dim in ROW_DIMS if dim in ds["magnitude"].dims)):
-        if _repeats(ds, dim, by_label=dim not in ROW_DIMS):
-            raise ResultError(f"{name} has one {dim} twice; select each once.")
-    _refuse_masked(ds, name)
-    ds = in_order(ds, name)
-    found = View(ds, name, tuple(dim for dim in ROW_DIMS if dim in ds["magnitude"].dims))
-    made = ds.coords.get("made_with")
-    if made is not None and len(set(np.ravel(made.values).tolist())) > 1:
-        first, second, *_ = dict.fromkeys(np.ravel(made.values).tolist())
-        raise ResultError(
-            f"{name} joins spectra made with {first} and with {second}, which cannot be compared; select those of one."
-        )
-    return found

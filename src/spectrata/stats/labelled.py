@@ -1,9 +1,8 @@
-"""Arrays of tests and descriptions as Datasets, and tables that print a note above themselves."""
+"""Arrays of tests and descriptions as Datasets."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from spectrata._version import __version__
 from spectrata.inputs.graphs import Graph
@@ -58,26 +57,3 @@ def graph_variables(graph: Graph) -> dict[str, Any]:
     """Edges of the graph and, where it has them, positions, for pictures of nodes."""
     found: dict[str, Any] = {"edges": (("edge", "end"), graph.edges)}
     return found if graph.positions is None else found | {"position": (("node", "axis"), graph.positions)}
-
-
-class NotedTable(pd.DataFrame):
-    """A DataFrame that prints ``attrs["note"]`` above itself; what is selected from it is a plain DataFrame.
-
-    Examples
-    --------
-    >>> table = NotedTable({"hop": [1]})
-    >>> table.attrs["note"] = "compared by direction"
-    >>> print(table)
-    compared by direction
-       hop
-    0    1
-    """
-
-    def __repr__(self) -> str:
-        return "\n".join(filter(None, [self.attrs.get("note"), super().__repr__()]))
-
-    def _repr_html_(self) -> str | None:
-        from html import escape
-
-        table, note = super()._repr_html_(), self.attrs.get("note")
-        return f"<p>{escape(note)}</p>\n{table}" if note and table else table

@@ -18,34 +18,23 @@ BATCH = 2**17  # numbers of a batch of permuted values: a megabyte stays in the 
 RANDOM_WALK = "random_walk"
 DENSE_SHARE = 0.1  # of all pairs, from which on a product with a dense matrix is faster
 DENSE_NODES = 5_000
+FEW_PAIRS = 20  # below which a hop is called weak evidence
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The pairs of nodes at one hop, among the n rows that are tested.
+    """The pairs of nodes at one hop (or interval of distance), among the n rows that are tested."""
 
-    Attributes
-    ----------
-    hop : object
-        The hop, or the interval of distance.
-    n : int
-        Rows, with and without a pair.
-    nodes : ndarray of int, shape (m,)
-        Rows with a pair; the others take no part.
-    ends : ndarray of int, shape (e, 2)
-        Both ends of every pair, as positions among ``nodes``.
-    weights : ndarray, shape (e,)
-    stratum : Stratum
-        The same pairs as a graph on all n rows.
-    """
-
-    hop: Any
-    n: int
-    nodes: np.ndarray
-    ends: np.ndarray
-    weights: np.ndarray
-    stratum: Stratum
+    stratum: Stratum  # on all n rows
+    nodes: np.ndarray  # (m,) rows with a pair; the others take no part
+    ends: np.ndarray  # (e, 2) both ends of every pair, as positions among nodes
+    weights: np.ndarray  # (e,)
     basis_of: Any = None  # makes the eigenbasis of the stratum, where it is kept elsewhere
+
+    @property
+    def n(self) -> int:
+        """Rows, with and without a pair."""
+        return self.stratum.n_nodes
 
     @property
     def nbytes(self) -> int:
@@ -65,16 +54,14 @@ class Pairs:
         return found.toarray() if dense else found
 
     @cached_property
-    def k(self) -> np.ndarray:
-        """Participation W 1 of the nodes that have a pair, shape (m,)."""
-        return np.bincount(self.ends.ravel(), np.repeat(self.weights, 2), len(self.nodes))
+    def participation(self) -> np.ndarray:
+        """Sum of the weights of each row's pairs, shape (n,)."""
+        return np.bincount(self.nodes[self.ends.ravel()], np.repeat(self.weights, 2), self.n)
 
     @cached_property
-    def participation(self) -> np.ndarray:
-        """The same for all rows, shape (n,)."""
-        found = np.zeros(self.n)
-        found[self.nodes] = self.k
-        return found
+    def k(self) -> np.ndarray:
+        """Participation W 1 of the nodes that have a pair, shape (m,)."""
+        return self.participation[self.nodes]
 
     @cached_property
     def total(self) -> float:
@@ -94,7 +81,7 @@ class Pairs:
     @property
     def remark(self) -> str:
         """What makes the hop weak evidence, in words; nothing where nothing does."""
-        if 0 < len(self.ends) < 20:
+        if 0 < len(self.ends) < FEW_PAIRS:
             return f"only {len(self.ends)} pair{'s' if len(self.ends) > 1 else ''}"
         if len(self.ends) and np.bincount(self.ends.ravel()).max() == len(self.ends):
             return "all pairs share one node"
@@ -103,46 +90,38 @@ class Pairs:
 
 def pairs_of(strat: Stratification, hop: Any, rows: np.ndarray | None = None) -> Pairs:
     """The pairs of a hop among some nodes, by default all; those of all nodes are kept with the stratification."""
-    if rows is not None and len(rows) < strat.graph.n_nodes:
-        stratum = strat.strata.at(hop)
-        place = np.full(stratum.n_nodes, -1)
-        place[rows] = np.arange(len(rows))
-        edges = place[stratum.edges]
-        kept = (edges >= 0).all(axis=1)
-        weights = None if stratum.weights is None else stratum.weights[kept]
-        return _pairs(Stratum(hop, len(rows), edges[kept], weights))
-    return strat.remember(("pairs", hop), lambda: _pairs(strat.strata.at(hop), lambda: strat.basis(hop, RANDOM_WALK)))
+
+    def make() -> Pairs:
+        return _pairs(strat.strata.at(hop), lambda: strat.basis(hop, RANDOM_WALK))
+
+    if rows is None or len(rows) == strat.graph.n_nodes:
+        return strat.remember(("pairs", hop), make)
+    stratum = strat.strata.at(hop)
+    place = np.full(stratum.n_nodes, -1)
+    place[rows] = np.arange(len(rows))
+    edges = place[stratum.edges]
+    kept = (edges >= 0).all(axis=1)
+    weights = None if stratum.weights is None else stratum.weights[kept]
+    return _pairs(Stratum(hop, len(rows), edges[kept], weights))
 
 
 def _pairs(stratum: Stratum, basis_of: Any = None) -> Pairs:
     nodes, ends = np.unique(stratum.edges, return_inverse=True)
     weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
-    return Pairs(stratum.hop, stratum.n_nodes, nodes, ends.reshape(-1, 2), weights, stratum, basis_of)
+    return Pairs(stratum, nodes, ends.reshape(-1, 2), weights, basis_of)
 
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """One signal, or several columns that are signals of their own, at one hop.
+    """One signal, or several columns that are signals of their own, at one hop."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (n, d)
-        Numbers, directions, or one 0/1 column per class, less their mean over all rows, largest entry 1; given
-        covariates: residuals e = (I - H) values.
-    pairs : Pairs
-    rounding : ndarray, shape () or (d,)
-        Differences below it are rounding of the input.
-    given : Given, optional
-        Covariates: permuted residuals are multiplied by I - H again (Freedman and Lane 1983).
-    separate : bool
-        Whether every column is a signal of its own; ``rounding`` is then one number for each.
-    """
-
+    # (n, d): numbers, directions, or one 0/1 column per class, less their mean over all rows, largest entry 1; given
+    # covariates, the residuals e = (I - H) values.
     values: np.ndarray
     pairs: Pairs
-    rounding: np.ndarray
-    given: Given | None = None
-    separate: bool = False
+    rounding: np.ndarray  # () or (d,): differences below it are rounding of the input
+    given: Given | None = None  # permuted residuals are multiplied by I - H again (Freedman and Lane 1983)
+    separate: bool = False  # whether every column is a signal of its own
 
     @property
     def n(self) -> int:
@@ -164,16 +143,20 @@ class Observation:
         """Sum of squared values: of the signal, or of every column."""
         return np.sum(self.values**2, axis=0 if self.separate else None)
 
+    @property
+    def size(self) -> np.ndarray:
+        """Root mean square of the values: of the signal, or of every column."""
+        return np.sqrt(self.squares / (self.n if self.separate else self.values.size))
+
     def beyond(self, given: Given) -> "Observation":
         """What the covariates leave of the signal."""
-        explained = EXPLAINED * np.sqrt(self.squares / (self.n if self.separate else self.values.size))
-        least = np.maximum(self.rounding, explained)
+        least = np.maximum(self.rounding, EXPLAINED * self.size)
         return Observation(given.residual(self.values), self.pairs, least, given, self.separate)
 
     @property
     def is_explained(self) -> np.ndarray:
         """Whether the covariates leave nothing but rounding, of the signal or of every column."""
-        return np.sqrt(self.squares / (self.n if self.separate else self.values.size)) <= self.rounding
+        return self.size <= self.rounding
 
     def columns(self, some: Any) -> "Observation":
         """Some of the columns, where they are signals of their own."""
@@ -188,27 +171,22 @@ class Observation:
 
 @dataclass(frozen=True, eq=False)
 class Ends:
-    """A signal under B orders, at the nodes that have a pair, less its endpoint mean.
+    """A signal under B orders, at the nodes that have a pair, less its endpoint mean."""
 
-    ``values (m, B, d)``; ``variation (B,)``, or ``(B, d)`` of separate columns, is sum k norm(values)^2, NaN where it
-    is no more than rounding.
-    """
-
-    values: np.ndarray
-    variation: np.ndarray
+    values: np.ndarray  # (m, B, d)
+    variation: np.ndarray  # (B,), or (B, d) of separate columns: sum k norm(values)^2, NaN where it is rounding
 
 
 def moved(obs: Observation, orders: np.ndarray | None = None) -> Ends:
     """The signal at the ends of pairs under orders ``(B, n)``; None for the observed order."""
     pairs = obs.pairs
     everyone = len(pairs.nodes) == obs.n
+    rows = np.arange(obs.n)[None] if orders is None else orders
+    shape = (len(pairs.nodes), len(rows), obs.width)
     if obs.given is None or orders is None:
-        rows = np.arange(obs.n)[None] if orders is None else orders
-        shape = (len(pairs.nodes), len(rows), obs.width)
         values = obs.values[rows.T if everyone else rows[:, pairs.nodes].T].reshape(len(pairs.nodes), -1)
     else:
-        shape = (len(pairs.nodes), len(orders), obs.width)
-        whole = obs.values[orders.T].reshape(obs.n, -1)
+        whole = obs.values[rows.T].reshape(obs.n, -1)
         basis = obs.given.basis[:, 1:]  # residuals have mean 0 in every order
         fitted = basis.T @ whole
         values = whole - basis @ fitted if everyone else whole[pairs.nodes] - basis[pairs.nodes] @ fitted

@@ -3,21 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
+from spectrata.stats.nulls.columns import run_columns
 from spectrata.stats.nulls.given import Covariates
-from spectrata.stats.nulls.orders import Arrangements, arrangements, block_orders, orders
-from spectrata.stats.nulls.stopping import LEVEL, Chance, Outcome, Whole, run_family, unknown
-from spectrata.stats.observation import Observation, moved
-from spectrata.stats.statistics.pairs import GRAM_WIDTH, Likeness
+from spectrata.stats.nulls.orders import Arrangements, arrangements, block_orders, order_batches
+from spectrata.stats.nulls.stopping import LEVEL, Chance, run_family
+from spectrata.stats.observation import BATCH, Observation, moved
+from spectrata.stats.statistics.pairs import GRAM_WIDTH, Statistic, largest_pair
 from spectrata.stats.statistics.shares import Share
 
 WIDE = GRAM_WIDTH - 1  # columns of a vector up to which equal rows are looked for; by_gram takes permutations only
-ORDERS_AT_ONCE = 2**22  # numbers of a batch of orders
+LANES = 8  # columns that are permuted together at least: a line of the cache
 SHARE_WORK = 4e11  # multiplications of a look at the shares, about half a minute
-Statistic = Likeness | Share
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,78 +29,92 @@ class Cell:
     statistic: Statistic
 
 
-def run_tests(
-    cells: Sequence[Cell], covariates: Covariates | None, at: tuple[int, ...], seed: int, n_nodes: int
-) -> Outcome:
-    """Test cells of one signal as a family: hops, snapshots and statistics.
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Both tests of some statistics: the value and its chance, free and given covariates."""
 
-    Parameters
-    ----------
-    cells : sequence of Cell
-        All on the same rows.
-    covariates : Covariates, optional
-        On the same rows; without them the second test is NaN.
-    at : tuple of int
-        Numbers of orders from ``nulls.stopping.looks``; with none there is no p.
-    seed, n_nodes : int
+    value: np.ndarray
+    chance: Chance
+    value_given: np.ndarray
+    given: Chance
+
+    @classmethod
+    def unknown(cls, shape: tuple[int, ...]) -> "Outcome":
+        """Of tests that were not made."""
+        return cls(np.full(shape, np.nan), Chance.unknown(shape), np.full(shape, np.nan), Chance.unknown(shape))
+
+    def place(self, where: Any, other: "Outcome") -> None:
+        """Put other tests at some places."""
+        self.value[where] = other.value.reshape(self.value[where].shape)
+        self.value_given[where] = other.value_given.reshape(self.value[where].shape)
+        self.chance.place(where, other.chance)
+        self.given.place(where, other.given)
+
+
+def run_tests(cells: Sequence[Cell], covariates: Covariates | None, at: tuple[int, ...], seed: int) -> Outcome:
+    """Test S cells on the same rows, at the numbers of orders in ``at``; without any there is no p.
+
+    Cells of one signal are a family of hops, snapshots and statistics: arrays (S,). Where every one of C columns is a
+    signal of its own, each column is a family: arrays (C, S).
     """
-    value, chance = _against(cells, None, at, seed, n_nodes)
+    value, chance = _against(cells, None, at, seed)
     if covariates is None:
-        return Outcome(value, chance, np.full(value.shape, np.nan), unknown(value.shape))
-    beyond: dict[int, Observation] = {}
-    by_hop: dict[int, Any] = {}
-    for cell in cells:
-        pairs = cell.obs.pairs
-        if id(pairs) not in by_hop:
-            by_hop[id(pairs)] = covariates.at(pairs.participation)
-        if id(cell.obs) not in beyond:
-            beyond[id(cell.obs)] = cell.obs.beyond(by_hop[id(pairs)])
-    left = [Cell(beyond[id(cell.obs)], cell.statistic) for cell in cells]
-    value_given, given = _against(left, covariates.blocks, at, seed, n_nodes)
-    return Outcome(value, chance, value_given, given)
+        return Outcome(value, chance, np.full(value.shape, np.nan), Chance.unknown(value.shape))
+    given = {pairs: covariates.at(pairs.participation) for pairs in {cell.obs.pairs for cell in cells}}
+    beyond = {obs: obs.beyond(given[obs.pairs]) for obs in {cell.obs for cell in cells}}
+    left = [Cell(beyond[cell.obs], cell.statistic) for cell in cells]
+    return Outcome(value, chance, *_against(left, covariates.blocks, at, seed))
 
 
 def _against(
-    cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ...], seed: int, n_nodes: int
+    cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ...], seed: int
 ) -> tuple[np.ndarray, Chance]:
     """Values of cells, and their chance under orders of all rows or within blocks."""
-    value = np.array([float(cell.statistic.value(cell.obs)) for cell in cells])
-    draw = partial(_drawn, cells, blocks, seed)
-    if blocks is None:
-        own, together = partial(_own_whole, cells), partial(_together, cells, value)
-        return value, run_family(value, draw, at, n_nodes, own, together)
-    known = block_orders(blocks)
-    if known is None:
-        return value, run_family(value, draw, at, n_nodes)
-    defined = [cell for cell, one in zip(cells, value, strict=True) if np.isfinite(one)]
-    whole = partial(_whole, found=known)
-    return value, run_family(
-        value, draw, at, n_nodes, lambda index: whole(cells[index : index + 1]), lambda: whole(defined)
-    )
+    value = np.stack([cell.statistic.value(cell.obs) for cell in cells], axis=-1)
+    if cells[0].obs.separate:
+        jumps = np.stack([largest_pair(cell.obs) for cell in cells], axis=-1)
+        return value, run_columns(value, partial(_draw_columns, cells, blocks, seed), at, jumps=jumps)
+    within = None if blocks is None else block_orders(blocks)
+
+    def counted(which: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        some = [cells[index] for index in which]
+        found = _arrangements(some) if blocks is None else within
+        return None if found is None else (evaluate(some, found.orders), found.weights)
+
+    return value, run_family(value, partial(_draw, cells, blocks, seed), at, cells[0].obs.n, counted)
 
 
-def _drawn(
+def _draw(
     cells: Sequence[Cell], blocks: np.ndarray | None, seed: int, start: int, stop: int, which: np.ndarray
 ) -> np.ndarray:
-    """Statistics under random orders number ``start`` to ``stop - 1``."""
-    found = np.empty((stop - start, len(which)))
-    some = [cells[index] for index in which.tolist()]
-    n = some[0].obs.n
-    step = max(1, ORDERS_AT_ONCE // n)
-    for first in range(start, stop, step):
-        last = min(stop, first + step)
-        found[first - start : last - start] = evaluate(some, orders(seed, n, first, last, blocks))
+    """Statistics ``(B, s)`` under random orders number ``start`` to ``stop - 1``."""
+    some = [cells[index] for index in which]
+    found = np.empty((stop - start, len(some)))
+    for part, made in order_batches(seed, some[0].obs.n, start, stop, blocks):
+        found[part] = evaluate(some, made)
+    return found
+
+
+def _draw_columns(
+    cells: Sequence[Cell], blocks: np.ndarray | None, seed: int, start: int, stop: int, columns: np.ndarray
+) -> np.ndarray:
+    """The same of some columns that are signals of their own: ``(B, c, S)``."""
+    n = cells[0].obs.n
+    found = np.empty((stop - start, len(columns), len(cells)))
+    lanes = max(LANES, BATCH // n)
+    for part, made in order_batches(seed, n, start, stop, blocks):
+        for at, cell in enumerate(cells):
+            for first in range(0, len(columns), lanes):
+                some = cell.obs.columns(columns[first : first + lanes])
+                found[part, first : first + lanes, at] = cell.statistic.permuted(some, made)
     return found
 
 
 def evaluate(cells: Sequence[Cell], made: np.ndarray) -> np.ndarray:
     """Statistics of cells under orders ``(B, n) -> (B, S)``; those of one observation permute it once."""
     found = np.empty((len(made), len(cells)))
-    groups: dict[int, list[int]] = {}
-    for at, cell in enumerate(cells):
-        groups.setdefault(id(cell.obs), []).append(at)
-    for members in groups.values():
-        obs = cells[members[0]].obs
+    for obs, group in groupby(range(len(cells)), key=lambda at: cells[at].obs):
+        members = list(group)
         if len(members) == 1:
             found[:, members[0]] = cells[members[0]].statistic.permuted(obs, made)
             continue
@@ -110,54 +125,40 @@ def evaluate(cells: Sequence[Cell], made: np.ndarray) -> np.ndarray:
     return found
 
 
-def _own_whole(cells: Sequence[Cell], index: int) -> Whole | None:
-    obs = cells[index].obs
-    found = arrangements(obs.values, obs.pairs.nodes) if obs.width <= WIDE else None
-    return None if found is None else _whole(cells[index : index + 1], found)
-
-
-def _together(cells: Sequence[Cell], value: np.ndarray) -> Whole | None:
+def _arrangements(cells: Sequence[Cell]) -> Arrangements | None:
     """All arrangements on the nodes that have a pair at some hop; snapshots are permuted together, so alone."""
-    known = [cell for cell, one in zip(cells, value, strict=True) if np.isfinite(one)]
-    first = known[0].obs
-    if first.width > WIDE or not all(np.array_equal(cell.obs.values, first.values) for cell in known):
+    first = cells[0].obs
+    if first.width > WIDE or not all(np.array_equal(cell.obs.values, first.values) for cell in cells):
         return None
-    nodes = np.unique(np.concatenate([cell.obs.pairs.nodes for cell in known]))
-    found = arrangements(first.values, nodes)
-    return None if found is None else _whole(known, found)
-
-
-def _whole(cells: Sequence[Cell], found: Arrangements) -> Whole:
-    return Whole(evaluate(cells, found.orders), found.weights)
+    return arrangements(first.values, np.unique(np.concatenate([cell.obs.pairs.nodes for cell in cells])))
 
 
 def affordable(cells: Sequence[Cell], draws: int) -> bool:
     """Whether the shares among the cells can be tested within about half a minute."""
-    work = sum(c.statistic.form.size * c.obs.width for c in cells if isinstance(c.statistic, Share))
+    work = sum(cell.statistic.form.size * cell.obs.width for cell in cells if isinstance(cell.statistic, Share))
     return 2.0 * work * draws <= SHARE_WORK
 
 
-# ---- words
-
-
-def verdict(p: float, tail: int, p_given: float, tail_given: int, tested_given: bool, name: str = "degree") -> str:
+def verdicts(p: Any, tail: Any, p_given: Any, tail_given: Any, given: str) -> np.ndarray:
     """One word for two tests at the level: alike or unlike where both reject in the same tail.
+
+    ``given`` names the covariates of the second test; without a name there is none.
 
     Examples
     --------
-    >>> verdict(0.01, 1, 0.02, 1, True), verdict(0.01, 1, 0.4, 1, True), verdict(0.2, 1, 0.01, -1, True)
-    ('alike', 'not beyond degree', 'unlike only given degree')
-    >>> verdict(0.01, -1, 0.01, 1, True), verdict(0.3, 1, 0.6, 1, True), verdict(0.01, -1, np.nan, 0, False)
-    ('reversed given degree', 'chance', 'unlike')
+    >>> verdicts([0.01, 0.01, 0.2], [1, 1, 1], [0.02, 0.4, 0.01], [1, 1, -1], "degree").tolist()
+    ['alike', 'not beyond degree', 'unlike only given degree']
+    >>> verdicts([0.01, 0.3], [-1, 1], [0.01, 0.6], [1, 1], "degree").tolist(), verdicts(0.01, -1, np.nan, 0, "").item()
+    (['reversed given degree', 'chance'], 'unlike')
     """
-    if np.isnan(p):
-        return "undefined"
-    words = {1: "alike", -1: "unlike"}
+    p, tail, p_given, tail_given = map(np.asarray, (p, tail, p_given, tail_given))
     first, second = p <= LEVEL, p_given <= LEVEL  # NaN does not reject
-    if not tested_given:
-        return words[tail] if first else "chance"
-    if first and second:
-        return words[tail] if tail == tail_given else f"reversed given {name}"
-    if first:
-        return f"not beyond {name}"
-    return f"{words[tail_given]} only given {name}" if second else "chance"
+    side, side_given = (np.where(one > 0, "alike", "unlike") for one in (tail, tail_given))
+    words: list[tuple[Any, Any]] = [
+        (np.isnan(p), "undefined"),
+        (first & second & (tail == tail_given) if given else first, side),
+        (first & second, f"reversed given {given}"),
+        (first, f"not beyond {given}"),
+        (second, np.char.add(side_given, f" only given {given}")),
+    ]
+    return np.select([when for when, _ in words], [word for _, word in words], "chance")

@@ -23,7 +23,6 @@
 Only this package imports torch (and ``kernels`` on a GPU); ``import spectrata`` does not.
 """
 
-from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -32,37 +31,19 @@ from spectrata.errors import missing_extra
 if find_spec("torch") is None:
     raise missing_extra("torch", "torch", "spectrata.torch")
 
-if TYPE_CHECKING:
-    from spectrata.torch.hop_influence import influence
-    from spectrata.torch.lightning import SpectrumCallback
-    from spectrata.torch.log.scalars import TensorBoardWriter, WandbWriter
-    from spectrata.torch.log.tables import TableWriter
-    from spectrata.torch.log.zarr import ZarrLog, recover
-    from spectrata.torch.losses import effective_rank, magnitudes, off_zero
-    from spectrata.torch.views import SpectralViews
-    from spectrata.torch.watching.layers import find_layers
-    from spectrata.torch.watching.overhead import Overhead
-    from spectrata.torch.watching.record import Recorder
-    from spectrata.torch.watching.watch import Watch, watch
+from spectrata.torch.hop_influence import influence
+from spectrata.torch.log.scalars import TensorBoardWriter, WandbWriter
+from spectrata.torch.log.tables import TableWriter
+from spectrata.torch.log.zarr import ZarrLog, recover
+from spectrata.torch.losses import effective_rank, magnitudes, off_zero
+from spectrata.torch.watching.layers import find_layers
+from spectrata.torch.watching.overhead import Overhead
+from spectrata.torch.watching.record import Recorder
+from spectrata.torch.watching.watch import Watch, watch
 
-_HOME = {
-    "Overhead": "watching.overhead",
-    "SpectralViews": "views",
-    "SpectrumCallback": "lightning",
-    "Recorder": "watching.record",
-    "TableWriter": "log.tables",
-    "TensorBoardWriter": "log.scalars",
-    "WandbWriter": "log.scalars",
-    "Watch": "watching.watch",
-    "ZarrLog": "log.zarr",
-    "effective_rank": "losses",
-    "find_layers": "watching.layers",
-    "influence": "hop_influence",
-    "magnitudes": "losses",
-    "off_zero": "losses",
-    "recover": "log.zarr",
-    "watch": "watching.watch",
-}
+if TYPE_CHECKING:
+    from spectrata.torch.lightning import SpectrumCallback
+    from spectrata.torch.views import SpectralViews
 
 __all__ = [
     "Overhead",
@@ -85,11 +66,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'spectrata.torch' has no attribute {name!r}")
-    value = getattr(import_module(f"spectrata.torch.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    if name == "SpectrumCallback":  # needs Lightning
+        from spectrata.torch.lightning import SpectrumCallback
+
+        return SpectrumCallback
+    if name == "SpectralViews":  # needs PyTorch Geometric
+        from spectrata.torch.views import SpectralViews
+
+        return SpectralViews
+    raise AttributeError(f"module 'spectrata.torch' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

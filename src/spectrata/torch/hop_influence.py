@@ -86,7 +86,7 @@ def influence(
     rows = []
     with untouched(model, uncached=True):
         for module in chosen.values():
-            part = _UpTo(model, module, call or _call)
+            part = _UpTo(model, module, call or (lambda net, x, edge_index: net(x, edge_index)))
             found = [jacobian_l1_agg_per_hop(part, data, hops, node, device) for node in nodes]
             rows.append(torch.stack(found).double().mean(dim=0).cpu().numpy())
     table = np.stack(rows)  # (layer, hop)
@@ -102,31 +102,12 @@ def influence(
 
 
 def with_shows(found: "xr.Dataset", spectra: "xr.Dataset") -> "xr.Dataset":
-    """Add ``shows(layer, hop)``: the root mean square gradient between nodes so many hops apart.
-
-    Parameters
-    ----------
-    found : Dataset
-        Of :func:`influence`.
-    spectra : Dataset
-        Layers as snapshots: ``w.over_layers()``.
-    """
-    size = np.sqrt(spectra["n_edges"].values)
-    gradient = spectra["gradient_norm"].transpose("snapshot", "hop").values / size
-    shown = np.full((found.sizes["layer"], found.sizes["hop"]), np.nan)
-    rows = {name: index for index, name in enumerate(spectra["layer"].values.tolist())}
-    for index, name in enumerate(found["layer"].values.tolist()):
-        if name in rows:
-            for column, hop in enumerate(spectra["hop"].values.tolist()):
-                if hop < shown.shape[1]:
-                    shown[index, hop] = gradient[rows[name], column]
-    shown[:, 0] = 0.0  # a node differs from itself by nothing
+    """Add ``shows(layer, hop)`` of ``w.over_layers()``: the root mean square gradient between nodes at each hop."""
+    shown = spectra["gradient_norm"] / np.sqrt(spectra["n_edges"])
+    shown = shown.transpose("snapshot", "hop").reindex(snapshot=found["layer"].values, hop=found["hop"].values)
+    shown = shown.where(shown["hop"] > 0, 0.0)  # a node differs from itself by nothing
     words = {"long_name": "root mean square difference between nodes so many hops apart"}
-    return found.assign(shows=(("layer", "hop"), shown, words))
-
-
-def _call(model: torch.nn.Module, x: torch.Tensor, edge_index: torch.Tensor) -> Any:
-    return model(x, edge_index)
+    return found.assign(shows=(("layer", "hop"), shown.values, words))
 
 
 class _UpTo(torch.nn.Module):

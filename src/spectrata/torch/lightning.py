@@ -54,16 +54,15 @@ class SpectrumCallback(Callback):
         super().__init__()
         self.data, self.arguments = data, arguments
         self.watch: Watch | None = None
-        self._open = False
+        self._open: Watch | None = None  # the same, while it lasts
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
         """Put the hooks on."""
         repeats = self.arguments.get("evaluate") or self.arguments.get("control")
         model = _called(pl_module, self.arguments.get("layers")) if repeats else pl_module
-        self.watch = watch(model, self.data, **self.arguments)
+        self.watch = self._open = watch(model, self.data, **self.arguments)
         self.watch.listener.by_hand = True  # the Trainer's sanity check is no pass
         self.watch.start()
-        self._open = True
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
         """Begin a pass."""
@@ -88,9 +87,9 @@ class SpectrumCallback(Callback):
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Label the passes of the epoch, take the metrics that were logged, and evaluate where that is due."""
-        if self.watch is not None and self._open:
+        if self._open is not None:
             logged = {name: value for name, value in trainer.callback_metrics.items() if name not in TAKEN}
-            self.watch.step(int(trainer.current_epoch), **{name: float(value) for name, value in logged.items()})
+            self._open.step(int(trainer.current_epoch), **{name: float(value) for name, value in logged.items()})
 
     def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
         """Take the hooks off and compute what is left."""
@@ -101,17 +100,17 @@ class SpectrumCallback(Callback):
         self._stop(quiet=True)
 
     def _begin(self, training: bool, batch: Any) -> None:
-        if self.watch is not None and self._open:
-            self.watch.listener.begin(training, (batch,))
+        if self._open is not None:
+            self._open.listener.begin(training, (batch,))
 
     def _end(self) -> None:
-        if self.watch is not None and self._open:
-            self.watch.listener.end()
+        if self._open is not None:
+            self._open.listener.end()
 
     def _stop(self, quiet: bool) -> None:
-        if self.watch is not None and self._open:
-            self._open = False
-            self.watch.stop(quiet=quiet)
+        one, self._open = self._open, None
+        if one is not None:
+            one.stop(quiet=quiet)
 
 
 def _called(module: torch.nn.Module, layers: Any) -> torch.nn.Module:

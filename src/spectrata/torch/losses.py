@@ -13,7 +13,7 @@ from spectrata.core.registry import require
 from spectrata.core.spectra import as_stratification
 from spectrata.core.strata import Stratum, asked_hops
 from spectrata.core.stratification import Stratification
-from spectrata.errors import HopError, NodeCountError, OptionError, SignalTypeError, SignalValueError
+from spectrata.errors import NodeCountError, OptionError, SignalTypeError, SignalValueError
 from spectrata.inputs.signals import resolve_metric
 from spectrata.kernels.backend import NUMPY, Backend
 
@@ -21,14 +21,12 @@ DTYPES = {torch.float64: "float64", torch.float32: "float32"}
 
 
 def magnitudes(
-    strat: Any,
-    x: torch.Tensor,
+    graph: Any,
+    signal: torch.Tensor,
     algorithm: str = "gft",
     *,
     hops: int | Iterable[int] | None = None,
     weights: Any = None,
-    hop_weights: str = "bottleneck",
-    undirected: bool = False,
     metric: str = "auto",
     seed: int = 0,
     dtype: torch.dtype | None = None,
@@ -38,22 +36,22 @@ def magnitudes(
 
     Parameters
     ----------
-    strat : Stratification or graph-like
+    graph : Stratification or graph-like
         Make the stratification once, before the training: it keeps its eigenbases between calls, within its
         ``max_basis_bytes``. A graph is decomposed at every call.
-    x : Tensor, shape (n,), (n, d) or (T, n, d)
+    signal : Tensor, shape (n,), (n, d) or (T, n, d)
         Rows in the order of the graph's nodes.
     algorithm : {"gft", "adj_diff", "in_agg", "apprx_ls"}
     hops : None, int or iterable of int
         Of the stratification's hops: None: all; ``3``: up to 3; a list: exactly these, ascending.
-    weights, hop_weights, undirected
-        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
+    weights : str, bool or array, optional
+        As for :func:`spectrata.spectra`; a Stratification has its own.
     metric : {"auto", "euclidean", "angular"}
     seed : int
         Decides random orientations.
     dtype : torch.dtype, optional
-        Precision of the products, that of ``x`` by default; the result has the precision of ``x``. Eigenbases are
-        solved in double.
+        Precision of the products, that of the signal by default; the result has the precision of the signal.
+        Eigenbases are solved in double.
     **options
         Options of the algorithm, as for :func:`spectrata.spectra`: ``laplacian``, ``self_loops``, ``orientation``,
         ``scaling``.
@@ -82,35 +80,23 @@ def magnitudes(
     """
     if dtype is not None and dtype not in DTYPES:
         raise OptionError(f"dtype={dtype!r} is not one of {', '.join(map(str, DTYPES))}.")
-    known = _read(strat, hops, weights, hop_weights, undirected)
-    values, single = _three_axes(known, x)
-    plan = make_plan(
-        algorithm,
-        options,
-        known.graph.n_nodes,
-        seed=seed,
-        keep=(),
-        dtype=DTYPES[values.dtype if dtype is None else dtype],
-        solved_in_double=True,
-        diagnose=False,
-    )
+    strat = _read(graph, hops, weights)
+    values = _three_axes(strat, signal)
+    how: Any = {"keep": (), "dtype": DTYPES[dtype or values.dtype], "solved_in_double": True, "diagnose": False}
+    plan = make_plan(algorithm, options, strat.graph.n_nodes, seed=seed, **how)
     require(plan.algorithms, lambda row: row.differentiable, "gradients do not pass; they do through")
     (name,) = plan.algorithms
     t, scale = _potential(values, resolve_metric(metric, values.shape[2]))
-    rows = [apply(_work(known, hop, t, plan), plan)[name].magnitude for hop in _hops(known, hops)]
-    found = torch.stack([torch.as_tensor(row) for row in rows], dim=1)  # (T, hop, n)
-    found = found if scale is None else found * scale
-    return _like(found, x)[0] if single else _like(found, x)
+    rows = [apply(_work(strat, hop, t, plan), plan)[name].magnitude for hop in _hops(strat, hops)]
+    return _like(scale * torch.stack([torch.as_tensor(row) for row in rows], dim=1), signal)  # (T, hop, n)
 
 
 def off_zero(
-    strat: Any,
-    x: torch.Tensor,
+    graph: Any,
+    signal: torch.Tensor,
     *,
     hop: int = 1,
     weights: Any = None,
-    hop_weights: str = "bottleneck",
-    undirected: bool = False,
     metric: str = "auto",
     laplacian: str = "combinatorial",
     self_loops: bool = False,
@@ -123,12 +109,12 @@ def off_zero(
 
     Parameters
     ----------
-    strat : Stratification or graph-like
+    graph : Stratification or graph-like
         Make the stratification once, before the training: it keeps the hop distances between calls.
-    x : Tensor, shape (n,), (n, d) or (T, n, d)
+    signal : Tensor, shape (n,), (n, d) or (T, n, d)
     hop : int
-    weights, hop_weights, undirected
-        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
+    weights : str, bool or array, optional
+        As for :func:`spectrata.spectra`; a Stratification has its own.
     metric : {"auto", "euclidean", "angular"}
     laplacian, self_loops
         As for :func:`spectrata.spectra`.
@@ -151,12 +137,12 @@ def off_zero(
     >>> round(float(off_zero(nx.path_graph(3), torch.tensor([1.0, 1.0, 4.0]), log=True)), 3)
     -1.099
     """
-    known = _read(strat, [hop], weights, hop_weights, undirected)
-    values, single = _three_axes(known, x)
+    strat = _read(graph, [hop], weights)
+    values = _three_axes(strat, signal)
     t, _ = _potential(values, resolve_metric(metric, values.shape[2]))
     snapshots, n, dims = t.shape
     columns = t[0] if snapshots == 1 else t.permute(1, 0, 2).reshape(n, snapshots * dims)
-    stratum = _stratum(known, hop, Backend("torch", str(x.device)))
+    stratum = _stratum(strat, hop, Backend("torch", str(signal.device)))
     zero, rest = split_at_zero(stratum, Operator(laplacian, self_loops), columns)
     off, at = (part.square().reshape(-1, snapshots, dims).sum(dim=(0, 2)) for part in (rest, zero))
     total = off + at
@@ -166,7 +152,7 @@ def off_zero(
         share = torch.log(off / size + eps) - torch.log(total / size + eps)
     else:
         share = off / (total + eps)
-    return _like(share, x)[0] if single else _like(share, x)
+    return _like(share, signal)
 
 
 def effective_rank(x: torch.Tensor, eps: float = 1e-12) -> torch.Tensor:
@@ -213,46 +199,27 @@ def effective_rank(x: torch.Tensor, eps: float = 1e-12) -> torch.Tensor:
     total = sigma.sum(dim=1, keepdim=True)
     p = sigma / torch.where(total > 0, total, 1.0)
     entropy = -(p * torch.log(torch.where(there, p, 1.0))).sum(dim=1)
-    found = _like(torch.exp(entropy), x)
-    return found[0] if x.ndim == 2 else found
+    return _like(torch.exp(entropy), x)
 
 
 # ---- the signal
 
-ORDINARY = {torch.float32: (1e-15, 1e15), torch.float64: (1e-140, 1e140)}  # norms whose squares keep their digits
 
-
-def _potential(values: torch.Tensor, metric: str) -> tuple[torch.Tensor, torch.Tensor | None]:
+def _potential(values: torch.Tensor, metric: str) -> tuple[torch.Tensor, torch.Tensor]:
     """The signal whose plain differences have the gradient's length, and a power of two taken out of it ``(T, 1, 1)``.
 
-    ``(T, n, d) -> (T, n, d)``; None in place of 1. Gradients pass through.
+    ``(T, n, d) -> (T, n, d)``. Rows (for lengths: snapshots) are brought to about 1 first, so that squares keep their
+    digits. Gradients pass through.
     """
-    if metric == "euclidean":
-        return _scaled(values)
-    norms = torch.linalg.vector_norm(values, dim=2, keepdim=True)
-    held = norms.detach()
-    dead = held == 0
-    low, high, zeros = torch.stack([torch.where(dead, 1.0, held).min(), held.max(), dead.sum().to(held)]).tolist()
-    least, most = ORDINARY[values.dtype]
-    if low > least and high < most and (not zeros or not bool(values.detach()[dead[..., 0]].any())):
-        return values / (2 * torch.where(dead, 1.0, norms)), None
-    _require_finite(values.detach().abs().amax(dim=(1, 2), keepdim=True), values)
-    # Rows are brought to about 1 first, so that no norm under- or overflows; the factor cancels.
     size = values.detach().abs().amax(dim=2, keepdim=True)
-    even = values / torch.where(size > 0, size, 1.0)
+    largest = size.amax(dim=1, keepdim=True)
+    _require_finite(largest, values)
+    if metric == "euclidean":
+        factor = torch.ldexp(torch.ones_like(largest), torch.frexp(torch.where(largest > 0, largest, 1.0))[1] - 1)
+        return values / factor, factor
+    even = values / torch.where(size > 0, size, 1.0)  # the factor cancels
     norms = torch.linalg.vector_norm(even, dim=2, keepdim=True)
-    return even / (2 * torch.where(size > 0, norms, 1.0)), None
-
-
-def _scaled(t: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The potential over a power of two per snapshot, so that squares keep their digits, and these ``(T, 1, 1)``.
-
-    Its largest entry then lies between 1 and 2, in single precision too; gradients pass through.
-    """
-    largest = t.detach().abs().amax(dim=(1, 2), keepdim=True)
-    _require_finite(largest, t)
-    factor = torch.ldexp(torch.ones_like(largest), torch.frexp(torch.where(largest > 0, largest, 1.0))[1] - 1)
-    return t / factor, factor
+    return even / (2 * torch.where(size > 0, norms, 1.0)), torch.ones_like(largest)
 
 
 def _require_finite(largest: torch.Tensor, x: torch.Tensor) -> None:
@@ -262,18 +229,17 @@ def _require_finite(largest: torch.Tensor, x: torch.Tensor) -> None:
     bad = ~torch.isfinite(x.detach())
     where = tuple(int(place) for place in bad.nonzero()[0])
     raise SignalValueError(
-        f"x is {float(x.detach()[where])} at {list(where)} ({int(bad.sum())} NaN or infinite values in all), and has "
-        "no spectrum; look for what makes it so, such as a learning rate that is too high."
+        f"The signal is {float(x.detach()[where])} at {list(where)} ({int(bad.sum())} NaN or infinite values in all), "
+        "and has no spectrum; look for what makes it so, such as a learning rate that is too high."
     )
 
 
 # ---- the graph
 
 
-def _read(strat: Any, hops: Any, weights: Any, hop_weights: str, undirected: bool) -> Stratification:
+def _read(graph: Any, hops: Any, weights: Any) -> Stratification:
     """A graph at these hops; a stratification has its own, of which some are chosen later."""
-    own = None if isinstance(strat, Stratification) else hops
-    return as_stratification(strat, own, weights=weights, hop_weights=hop_weights, undirected=undirected)
+    return as_stratification(graph, None if isinstance(graph, Stratification) else hops, weights=weights)
 
 
 def _work(strat: Stratification, hop: int, t: torch.Tensor, plan: Plan) -> Hop:
@@ -294,33 +260,30 @@ def _stratum(strat: Stratification, hop: int, backend: Backend) -> Stratum:
     return strat.remember(("stratum", hop, backend), lambda: strat.strata.at(hop, backend))
 
 
-def _hops(strat: Stratification, hops: int | Iterable[int] | None) -> list[int]:
+def _hops(strat: Stratification, hops: int | Iterable[int] | None) -> tuple[int, ...]:
     asked = asked_hops(hops)
-    if asked is None or isinstance(asked, int):
-        return [hop for hop in strat.hops if asked is None or hop <= asked]
-    for hop in asked:
-        if hop not in strat.hops:
-            raise HopError(f"hop {hop} is not among the stratification's hops, {list(strat.hops)}.")
-    return asked
+    if isinstance(asked, list):
+        return strat.strata.only(asked).hops
+    return tuple(hop for hop in strat.hops if asked is None or hop <= asked)
 
 
 # ---- tensors
 
 
-def _three_axes(strat: Stratification, x: torch.Tensor) -> tuple[torch.Tensor, bool]:
-    if not isinstance(x, torch.Tensor) or not x.is_floating_point():
-        raise SignalTypeError("x must be a tensor of floating-point numbers.")
-    if x.ndim not in (1, 2, 3):
-        raise SignalTypeError(f"x has shape (n,), (n, d) or (T, n, d), not {tuple(x.shape)}.")
-    single = x.ndim < 3
-    values = x[None, :, None] if x.ndim == 1 else x[None] if x.ndim == 2 else x
-    values = values if values.dtype in DTYPES else values.float()
-    if values.shape[1] != strat.graph.n_nodes:
-        raise NodeCountError(
-            f"x has {values.shape[1]} nodes (shape {tuple(x.shape)}), but the graph has {strat.graph.n_nodes}."
-        )
-    return values, single
+def _three_axes(strat: Stratification, signal: torch.Tensor) -> torch.Tensor:
+    if not isinstance(signal, torch.Tensor) or not signal.is_floating_point():
+        raise SignalTypeError("signal must be a tensor of floating-point numbers.")
+    shape, n = tuple(signal.shape), strat.graph.n_nodes
+    if signal.ndim not in (1, 2, 3):
+        raise SignalTypeError(f"signal has shape (n,), (n, d) or (T, n, d), not {shape}.")
+    values = signal if signal.dtype in DTYPES else signal.float()
+    values = values[None, :, None] if values.ndim == 1 else values[None] if values.ndim == 2 else values
+    if values.shape[1] != n:
+        raise NodeCountError(f"signal has {values.shape[1]} nodes (shape {shape}), but the graph has {n}.")
+    return values
 
 
-def _like(found: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    return found.to(x.dtype if x.dtype.itemsize >= 4 else torch.float32)
+def _like(found: torch.Tensor, given: torch.Tensor) -> torch.Tensor:
+    """A result in the precision of what was given, without snapshots where that had none."""
+    found = found.to(given.dtype if given.dtype.itemsize >= 4 else torch.float32)
+    return found if given.ndim == 3 else found[0]

@@ -30,7 +30,7 @@ _HEADER = re.compile(
 _WEIGHT = re.compile(r"(edge[ _-]?)?(weights?|w|value)", re.IGNORECASE)
 _WHOLE = re.compile(r"-?[1-9][0-9]{0,17}|0")  # 007 and 7 are two names; int64 holds 18 digits
 _LARGE = 2**22  # bytes from which on a table is first tried with the columns of its first line
-_CHUNK = 2**18  # lines parsed at a time, so that few numbers are in memory twice
+_CHUNK = 2**18  # bytes that are looked at first
 
 
 def _with_attributes(path: Path, data: bytes) -> RawGraph:
@@ -95,23 +95,17 @@ def _parsed(path: Path, data: bytes, separator: str) -> TextTable:
 
 def _whole_pairs(data: bytes, separator: str) -> np.ndarray | None:
     """The edges of lines of two whole numbers in plain form; None for any other text."""
-    import pandas as pd
-
     marks = b" \t\r\n" if separator == SPACES else b"\r\n" + separator.encode()
     # 007 is not 7. A part is looked at first: all of a large file takes a second.
-    if any(part.translate(None, marks + b"0123456789") or re.search(rb"\b0\d", part) for part in (data[:_CHUNK], data)):
+    if not data.strip() or any(
+        part.translate(None, marks + b"0123456789") or re.search(rb"\b0\d", part) for part in (data[:_CHUNK], data)
+    ):
         return None
-    edges, count = np.empty((data.count(b"\n") + 1, 2), dtype=np.int64), 0
-    try:
-        with pd.read_csv(io.BytesIO(data), sep=separator, header=None, dtype=np.int64, chunksize=_CHUNK) as chunks:
-            for chunk in chunks:
-                if chunk.shape[1] != 2:
-                    return None
-                edges[count : count + len(chunk)] = chunk.to_numpy()
-                count += len(chunk)
-    except (ValueError, IndexError, OverflowError):  # rows of other lengths, numbers beyond 64 bits
+    try:  # a small file does not wait for pandas
+        edges = np.loadtxt(io.BytesIO(data), np.int64, delimiter=None if separator == SPACES else separator, ndmin=2)
+    except (ValueError, OverflowError):  # rows of other lengths, numbers beyond 64 bits
         return None
-    return edges[:count] if count > 1 and edges[:count].max() < 10**18 else None
+    return edges if edges.shape[1] == 2 and len(edges) > 1 and edges.max() < 10**18 else None
 
 
 def _numbered_rows(ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

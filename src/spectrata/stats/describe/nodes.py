@@ -16,7 +16,7 @@ from spectrata.errors import OptionError
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, as_signal, potential
 from spectrata.kernels.scaling import require_squarable, rescale, squarable
-from spectrata.results.build import Rows, along_rows, in_units, with_long_names
+from spectrata.results.build import along_rows, in_units, with_long_names
 from spectrata.stats.describe.frequencies import HopFrequencies, checked_precision, each_hop, require_room, stratified
 from spectrata.stats.labelled import graph_variables, node_coordinates
 
@@ -126,7 +126,7 @@ def filter_signal(
         found, place, kept = _banded(at, rest, band)
     filtered = at.signal(found.values[place] + kept * zero).reshape(n, snapshots, d).transpose(1, 0, 2)
     error = np.sqrt(np.sum(found.error[place].reshape(snapshots, -1) ** 2, axis=1)) * scale[:, 0, 0]
-    axes = Rows(known.snapshots, d).axes
+    axes = known.axes
     coords: dict[str, Any] = axes | node_coordinates(strat.graph) | {"status": found.status}
     coords["error"] = along_rows(error, ("snapshot",), axes)
     if known.columns is not None:
@@ -258,7 +258,7 @@ def node_energy(
     asked |= {"zero_vectors": zero_vectors, "exact": exact, "tol": tol, "steps": steps}
     require_room(strat.graph.n_nodes, known.values.shape[2], cut + 1 if isinstance(cut, int) else len(cut))
     found = [_hop_energy(at, field, cut, spacing) for at in each_hop(strat, exact, precision, seed)]
-    axes = Rows(known.snapshots, known.values.shape[2]).axes
+    axes = known.axes
     variables: dict[str, Any] = {}
     for name, (dims, words) in ENERGIES.items():
         array = in_units(np.stack([hop[name] for hop in found], axis=1), field.scale**2, field.undefined)

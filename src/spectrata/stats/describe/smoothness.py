@@ -15,7 +15,7 @@ from spectrata.inputs.columns import by_column
 from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels import edge_sums
 from spectrata.kernels.scaling import representable, squarable
-from spectrata.results.build import Rows, along_rows
+from spectrata.results.build import along_rows
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -149,7 +149,7 @@ def smoothness(
     arrays["mean_share"] = _over(common * field.values.shape[1], energy)
     arrays["off_zero"][field.undefined] = np.nan
     arrays["mean_share"][field.undefined] = np.nan
-    axes = Rows(known.snapshots, known.values.shape[2], columns=known.separate).axes
+    axes = known.axes
     variables: dict[str, Any] = {}
     for name, array in _in_units(arrays, scale[:, 0, 0]).items():
         laid = along_rows(array, ("snapshot", "hop")[: array.ndim], axes)

@@ -62,7 +62,7 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    from spectrata.stats.labelled import NotedTable
+    from spectrata.stats.noted_table import NotedTable
 
     metric = (
         ds["metric"].values if "metric" in getattr(ds, "coords", ()) else getattr(ds, "attrs", {}).get("metric", "")

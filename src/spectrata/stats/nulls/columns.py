@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from spectrata.stats.nulls.correction import smallest_p, tails
-from spectrata.stats.nulls.stopping import Chance, chance_interval, unknown
+from spectrata.stats.nulls.stopping import Chance, chance_interval
 
 MANY = 20  # columns above which this rule applies
 ENOUGH = 20  # draws in the smaller tail at which a column stops (Besag and Clifford 1991)
@@ -18,76 +18,66 @@ POOR_FIT = 0.153  # Cramer-von Mises statistic, 5 % point of an exponential tail
 DrawColumns = Callable[[int, int, np.ndarray], np.ndarray]  # start, stop, columns (c,) -> (stop - start, c, S)
 
 
-def run_columns(observed: np.ndarray, draw: DrawColumns, at: tuple[int, ...], steps: tuple[int, ...] = STEPS) -> Chance:
-    """Test S statistics of each of C columns; orders are the same for every column.
+def run_columns(
+    observed: np.ndarray,
+    draw: DrawColumns,
+    at: tuple[int, ...],
+    steps: tuple[int, ...] = STEPS,
+    jumps: np.ndarray | float = 0.0,
+) -> Chance:
+    """Test S statistics of each of C columns, ``observed (C, S)``; orders are the same for every column.
 
-    Parameters
-    ----------
-    observed : ndarray, shape (C, S)
-    draw : function
-        ``draw(start, stop, columns)`` has the statistics of some columns under orders ``start`` to ``stop - 1``.
-    at : tuple of int
-        From ``stopping.looks``.
-    steps : tuple of int
-        Draws at which columns may stop before the first look; the interval of chance is as exact as these are many.
-
-    Returns
-    -------
-    Chance
-        Arrays (C, S).
+    ``at`` comes from ``stopping.looks``. Columns may stop before the first look at the numbers of draws in ``steps``;
+    the interval of chance is as exact as these are many. ``jumps (C, S)`` are the most that one pair can add. Where
+    that exceeds the deviation of the draws, a rare order reaches values that no tail of the other orders foresees:
+    such a test draws on, and its p is counted.
     """
-    width = observed.shape[1]
-    result = unknown(observed.shape)
+    jumps = np.broadcast_to(jumps, observed.shape)
+    result = Chance.unknown(observed.shape)
     active = np.flatnonzero(np.isfinite(observed).any(axis=1))
-    drawn = np.empty((0, len(active), width))
-    if not at:
-        return result
-    for stop in (*(step for step in steps if step < at[0]), *at):
+    drawn = np.empty((0, len(active), observed.shape[1]))
+    for stop in (*(step for step in steps if at and step < at[0]), *at):
         if not len(active):
             break
         drawn = np.concatenate([drawn, draw(len(drawn), stop, active)])  # (N, c, S)
-        upper, lower = (
-            one.reshape(len(active), width)
-            for one in tails(observed[active].ravel(), drawn.reshape(stop, len(active) * width))
-        )
-        smaller = np.where(np.isfinite(observed[active]), np.minimum(upper, lower), ENOUGH)
-        done = np.all(smaller >= ENOUGH, axis=1)
-        if stop >= at[0]:  # clear columns stop where their tail can be fitted
-            last = stop == at[-1]
-            clear = [last or _has_tails(observed[one], drawn[:, place]) for place, one in enumerate(active)]
-            done = done | np.array(clear)
-        for place in np.flatnonzero(done):
-            _finish(result, int(active[place]), observed, drawn[:, place], upper[place], lower[place])
+        upper, lower = tails(observed[active], drawn)
+        enough = (np.minimum(upper, lower) >= ENOUGH) | ~np.isfinite(observed[active])
+        done = enough.all(axis=1)
+        for place in np.flatnonzero(done | (stop >= at[0])):
+            last = bool(done[place]) or stop == at[-1]
+            column, sides = int(active[place]), (upper[place], lower[place])
+            done[place] = _finish(result, column, observed[column], drawn[:, place], sides, jumps[column], last)
         active, drawn = active[~done], drawn[:, ~done]
     return result
 
 
-def _has_tails(observed: np.ndarray, drawn: np.ndarray) -> bool:
-    """Whether every statistic of a column has enough draws in its tail, or a tail that can be fitted."""
-    for value, own in zip(observed, drawn.T, strict=True):
-        few = np.isfinite(value) and np.minimum(*tails(np.array([value]), own[:, None]))[0] < FEW
-        if few and not np.isfinite(tail_p(value, own)):
-            return False
-    return True
-
-
 def _finish(
-    into: Chance, column: int, observed: np.ndarray, drawn: np.ndarray, upper: np.ndarray, lower: np.ndarray
-) -> None:
-    values, total = observed[column], len(drawn)
-    known = np.flatnonzero(np.isfinite(values))
+    into: Chance,
+    column: int,
+    values: np.ndarray,
+    drawn: np.ndarray,
+    sides: tuple[np.ndarray, np.ndarray],
+    jumps: np.ndarray,
+    last: bool,
+) -> bool:
+    """Write the tests of a column; not where its draws are too few, no tail fits, and more can be drawn."""
+    known, (upper, lower) = np.flatnonzero(np.isfinite(values)), sides
     smaller = np.minimum(upper, lower)
-    p = np.minimum(1.0, 2 * (smaller + 1) / (total + 1))
-    for at in known[smaller[known] < FEW]:
-        fitted = tail_p(values[at], drawn[:, at])
-        if np.isfinite(fitted):
-            p[at], into.by_tail[column, at] = fitted, True
-    into.p[column, known], into.draws[column, known] = p[known], total
+    p = np.minimum(1.0, 2 * (smaller + 1) / (len(drawn) + 1))
+    few = known[smaller[known] < FEW]
+    smooth = jumps <= np.std(drawn, axis=0)
+    fitted = np.array([tail_p(values[at], drawn[:, at]) if smooth[at] else np.nan for at in few])
+    if not last and np.isnan(fitted).any():
+        return False
+    fits = np.isfinite(fitted)
+    p[few[fits]], into.by_tail[column, few[fits]] = fitted[fits], True
+    into.p[column, known], into.draws[column, known] = p[known], len(drawn)
     into.tail[column, known] = np.sign(lower - upper)[known]
     into.low[column, known], into.high[column, known] = chance_interval(drawn[:, known])
     family = p[known] if len(known) == 1 else smallest_p(values[known], drawn[:, known])[0]
     bonferroni = np.minimum(1.0, len(known) * p[known])
     into.p_family[column, known] = np.where(into.by_tail[column, known], bonferroni, np.maximum(family, p[known]))
+    return True
 
 
 def tail_p(value: float, drawn: np.ndarray) -> float:

@@ -1,7 +1,8 @@
 """Orders of the nodes: random ones, each addressed by its number, or all that give different arrangements."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import permutations, product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,6 +10,7 @@ import numpy as np
 # same whichever orders are asked for with it.
 CHUNK = 32
 MOST_NUMBERS = 2**20  # of a chunk: large graphs have fewer orders in one
+ORDERS_AT_ONCE = 2**22  # numbers of a batch of orders
 MOST_ARRANGEMENTS = 50_000
 LARGE_NODES, FEW_BLOCKS = 100_000, 1_000  # above so many nodes, and below so many blocks, blocks are mixed one by one
 
@@ -42,6 +44,16 @@ def orders(seed: int, n: int, start: int, stop: int, blocks: np.ndarray | None =
     return np.concatenate(found)[start - first : stop - first] if found else np.empty((0, n), dtype=np.int64)
 
 
+def order_batches(
+    seed: int, n: int, start: int, stop: int, blocks: np.ndarray | None = None, width: int = 1
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """The same in batches, each with its place among them, so that signals of ``width`` columns need little memory."""
+    step = max(1, ORDERS_AT_ONCE // (n * width))
+    for first in range(start, stop, step):
+        last = min(stop, first + step)
+        yield slice(first - start, last - start), orders(seed, n, first, last, blocks)
+
+
 def _chunk(seed: int, n: int, chunk: int, size: int, blocks: np.ndarray | None) -> np.ndarray:
     rng = np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, chunk, 0]))
     if blocks is None or not len(blocks) or blocks.min() == blocks.max():
@@ -60,8 +72,7 @@ def _chunk(seed: int, n: int, chunk: int, size: int, blocks: np.ndarray | None) 
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class Arrangements:
+class Arrangements(NamedTuple):
     """All arrangements of a signal on some nodes, as orders ``(A, n)`` with probabilities ``(A,)`` that add up to 1.
 
     Rows are no permutations: nodes that do not count keep their own value, and equal values are not told apart.

@@ -98,7 +98,7 @@ class Surrogates:
             self._turn_numbers(rng, drawn[:, 0])
             return drawn
         for members, triangle in self._repeated:
-            frames = random_frames(rng, size, len(members), len(triangle))
+            frames = haar(rng.standard_normal((size, len(members), len(triangle))))
             drawn[members] = np.einsum("bmr,rd->mdb", frames, triangle)
         return drawn
 
@@ -121,17 +121,16 @@ class Surrogates:
         return [(one, np.asarray(np.linalg.qr(self.coefficients[one], mode="r"))) for one in members]
 
 
-def random_frames(rng: np.random.Generator, count: int, size: int, rank: int) -> np.ndarray:
-    """Random orthonormal columns ``(count, size, rank)``, all directions equally likely.
+def haar(normal: np.ndarray) -> np.ndarray:
+    """Random orthonormal columns ``(count, size, rank)`` from normal ones, all directions equally likely.
 
     Examples
     --------
-    >>> frames = random_frames(np.random.default_rng(0), 2, 5, 3)
+    >>> frames = haar(np.random.default_rng(0).standard_normal((2, 5, 3)))
     >>> bool(np.allclose(frames.transpose(0, 2, 1) @ frames, np.eye(3)))
     True
     """
-    normal = rng.standard_normal((count, size, rank))
-    if rank == 1:
+    if normal.shape[2] == 1:
         return normal / np.linalg.norm(normal, axis=1, keepdims=True)
     frames, triangle = np.linalg.qr(normal)
     return frames * np.sign(np.einsum("bkk->bk", triangle))[:, None, :]

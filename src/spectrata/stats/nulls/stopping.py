@@ -4,8 +4,9 @@ A test has two looks. After the first it stops unless the 99.9 % interval of its
 to the second look, and where the interval still contains the level the result is "near the level".
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,9 @@ CHANCE = (0.025, 0.975)  # quantiles of the interval of chance
 FAMILY_NUMBERS = 2**26  # draws times statistics that are kept
 
 Draw = Callable[[int, int, np.ndarray], np.ndarray]  # start, stop, statistics (s,) -> (stop - start, s)
+# Statistics (s,) -> their values (A, s) under all arrangements, whose probabilities (A,) add up to 1, or None where
+# there are too many of them.
+Counted = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray] | None]
 
 
 def looks(n_nodes: int, draws: int | None = None) -> tuple[int, ...]:
@@ -77,77 +81,47 @@ def near(p: np.ndarray, count: np.ndarray, total: int, sides: int, n_nodes: int 
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """What chance gives for some statistics, arrays (S,).
+    """What chance gives for some statistics, arrays of one shape."""
 
-    Attributes
-    ----------
-    p, p_family : ndarray
-        Of one statistic by itself, and corrected over all S of them.
-    tail : ndarray of int
-        1 where the upper tail is the smaller one, -1 where the lower one is, 0 where they are equal.
-    low, high : ndarray
-        The 2.5 and 97.5 % quantiles of the statistic over the orders of the first look.
-    near_level : ndarray of bool
-        Whether the interval of p_family still contains the level.
-    draws : ndarray of int
-        Orders behind p; 0 where all arrangements were counted.
-    by_tail : ndarray of bool
-        Whether p comes from a generalised Pareto distribution of the draws' tail.
-    """
+    p: np.ndarray  # of one statistic by itself
+    p_family: np.ndarray  # corrected over all of them
+    tail: np.ndarray  # 1 where the upper tail is the smaller one, -1 where the lower one is, 0 where they are equal
+    low: np.ndarray  # 2.5 % quantile of the statistic over the orders of the first look
+    high: np.ndarray  # 97.5 %
+    near_level: np.ndarray  # whether the interval of p_family still contains the level
+    draws: np.ndarray  # orders behind p; 0 where all arrangements were counted
+    by_tail: np.ndarray  # whether p comes from a generalised Pareto distribution of the draws' tail
 
-    p: np.ndarray
-    p_family: np.ndarray
-    tail: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    near_level: np.ndarray
-    draws: np.ndarray
-    by_tail: np.ndarray
+    @classmethod
+    def unknown(cls, shape: tuple[int, ...]) -> "Chance":
+        """Of tests that were not made."""
+        p, p_family, low, high = (np.full(shape, np.nan) for _ in range(4))
+        tail, draws = (np.zeros(shape, dtype=int) for _ in range(2))
+        near_level, by_tail = (np.zeros(shape, dtype=bool) for _ in range(2))
+        return cls(p, p_family, tail, low, high, near_level, draws, by_tail)
 
+    @classmethod
+    def counted(cls, observed: np.ndarray, values: np.ndarray, weights: np.ndarray | None = None) -> "Chance":
+        """Of statistics ``(S,)`` by all arrangements ``(A, S)``, equally likely or with probabilities ``(A,)``."""
+        found = cls.unknown(observed.shape)
+        total = 1.0 if weights is not None else float(len(values))
+        upper, lower = tails(observed, values, weights)
+        found.p[:] = np.where(np.isnan(observed), np.nan, np.minimum(1.0, 2 * np.minimum(upper, lower) / total))
+        found.tail[:] = np.sign(np.round((lower - upper) / total, 12))
+        weights = np.ones(len(values)) if weights is None else weights
+        for at in range(len(observed)):
+            found.low[at], found.high[at] = _quantiles(values[:, at], weights)
+        return found
 
-def unknown(shape: tuple[int, ...]) -> Chance:
-    """What tests that were not made give."""
-    p, p_family, low, high = (np.full(shape, np.nan) for _ in range(4))
-    tail, draws = (np.zeros(shape, dtype=int) for _ in range(2))
-    near_level, by_tail = (np.zeros(shape, dtype=bool) for _ in range(2))
-    return Chance(p, p_family, tail, low, high, near_level, draws, by_tail)
-
-
-def joined(pieces: Sequence[Chance], join: Callable[..., np.ndarray] = np.concatenate) -> Chance:
-    """Tests of several blocks of columns, one after the other."""
-    return Chance(*(join([getattr(one, name) for one in pieces]) for name in Chance.__dataclass_fields__))
-
-
-def stacked(pieces: Sequence[Chance]) -> Chance:
-    """Tests of several columns or nulls, along a new first axis."""
-    return joined(pieces, np.stack)
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """Both tests of some statistics: the value and its chance, free and given covariates."""
-
-    value: np.ndarray
-    chance: Chance
-    value_given: np.ndarray
-    given: Chance
-
-
-@dataclass(frozen=True, eq=False)
-class Whole:
-    """All arrangements: values ``(A, s)`` of some statistics, with probabilities ``(A,)``."""
-
-    values: np.ndarray
-    weights: np.ndarray
+    def place(self, where: Any, other: "Chance") -> None:
+        """Put other tests at some places."""
+        for field in fields(self):
+            into = getattr(self, field.name)
+            into[where] = getattr(other, field.name).reshape(into[where].shape)
 
 
 def run_family(
-    observed: np.ndarray,
-    draw: Draw,
-    at: tuple[int, ...],
-    n_nodes: int,
-    own: Callable[[int], Whole | None] = lambda index: None,
-    together: Callable[[], Whole | None] = lambda: None,
+    observed: np.ndarray, draw: Draw, at: tuple[int, ...], n_nodes: int, counted: Counted = lambda which: None
 ) -> Chance:
     """Test statistics by themselves and as one family.
 
@@ -160,39 +134,38 @@ def run_family(
     at : tuple of int
         From ``looks``.
     n_nodes : int
-    own, together : functions
-        All arrangements for one statistic, or for the whole family, where they are few enough.
-
-    Returns
-    -------
-    Chance
+    counted : function
+        All arrangements of one statistic, or of the whole family, where they are few enough.
     """
     known = np.flatnonzero(np.isfinite(observed))
-    result = unknown(observed.shape)
+    result = Chance.unknown(observed.shape)
     if not len(known) or not at:
         return result
-    wholes = {index: whole for index in known.tolist() if (whole := own(index)) is not None}
-    for index, whole in wholes.items():
-        upper, lower = (one[0] for one in tails(observed[[index]], whole.values[:, :1], whole.weights))
-        result.p[index] = min(1.0, 2 * min(upper, lower))
-        result.tail[index] = np.sign(np.round(lower - upper, 12))
-        result.low[index], result.high[index] = weighted_quantiles(whole.values[:, 0], whole.weights)
-    left = np.array([index for index in known if index not in wholes], dtype=int)
-    every = together() if len(known) > 1 else None
-    family = known if len(known) > 1 and every is None else left[:0]
-    kept = _Kept(draw, len(observed))
-    kept.get(np.union1d(left, family), at[0])
+    unclear = known.tolist()  # whose own p is still open
+    for index in known.tolist():
+        if (whole_one := counted(np.array([index]))) is not None:
+            result.place([index], Chance.counted(observed[[index]], *whole_one))
+            unclear.remove(index)
+    every = counted(known) if len(known) > 1 else None
     most = max(FAMILY_NUMBERS // len(known), at[0])
-    steps = [min(max(count, PER_STATISTIC * len(known)), most) for count in at]
-    unclear = _own_p(result, left, observed, kept, at[0], n_nodes)
-    undecided = _family_p(result, family, observed, kept, steps[0], n_nodes)
-    if len(at) > 1 and (len(unclear) or undecided):
-        kept.get(np.union1d(unclear, family) if undecided else unclear, at[1])
-        unclear = _own_p(result, unclear, observed, kept, at[1], n_nodes)
-        if undecided and steps[1] > steps[0]:
-            _family_p(result, family, observed, kept, steps[1], n_nodes)
+    undecided = len(known) > 1 and every is None
+    drawn = np.empty((0, len(observed)))
+    for count in at:
+        which = np.array(sorted({*unclear, *(known if undecided else ())}), dtype=int)
+        if not len(which):
+            break
+        of_family = min(max(count, PER_STATISTIC * len(known)), most)
+        stop = max(count, of_family if undecided else 0, len(drawn))
+        more = np.full((stop - len(drawn), len(observed)), np.nan)
+        more[:, which] = draw(len(drawn), stop, which)
+        drawn = np.concatenate([drawn, more])
+        unclear = _own_p(result, np.array(unclear, dtype=int), observed, drawn[:count], n_nodes)
+        if undecided:
+            p, below = smallest_p(observed[known], drawn[:of_family, known])
+            result.p_family[known], result.near_level[known] = p, near(p, below, of_family, 1, n_nodes)
+            undecided = bool(result.near_level[known].any())
     if every is not None:
-        result.p_family[known] = smallest_p(observed[known], every.values, every.weights)[0]
+        result.p_family[known] = smallest_p(observed[known], *every)[0]
     elif len(known) == 1:  # by itself
         result.p_family[known], result.near_level[unclear] = result.p[known], True
     # Arrangements that lie in one tail alone can make the smallest p rarer than p itself.
@@ -200,48 +173,16 @@ def run_family(
     return result
 
 
-class _Kept:
-    """Draws that were made, ``(N, S)``; more are made as they are asked for."""
-
-    def __init__(self, draw: Draw, count: int) -> None:
-        self.draw = draw
-        self.values = np.empty((0, count))
-        self.done = np.zeros(count, dtype=int)
-
-    def get(self, which: np.ndarray, stop: int) -> np.ndarray:
-        """The first ``stop`` draws of some statistics."""
-        if stop > len(self.values):
-            more = np.full((stop - len(self.values), self.values.shape[1]), np.nan)
-            self.values = np.concatenate([self.values, more])
-        for start in np.unique(self.done[which]):
-            lacking = which[self.done[which] == start]
-            if start < stop:
-                self.values[start:stop, lacking] = self.draw(int(start), stop, lacking)
-                self.done[lacking] = stop
-        return self.values[:stop, which]
-
-
-def _own_p(into: Chance, which: np.ndarray, observed: np.ndarray, kept: _Kept, count: int, n_nodes: int) -> np.ndarray:
-    """p of some statistics, each by itself, by ``count`` draws; returns those that are near the level."""
-    if not len(which):
-        return which
-    drawn = kept.get(which, count)
-    upper, lower = tails(observed[which], drawn)
+def _own_p(into: Chance, which: np.ndarray, observed: np.ndarray, drawn: np.ndarray, n_nodes: int) -> list[int]:
+    """p of some statistics, each by itself, by draws ``(N, S)``; returns those that are near the level."""
+    count = len(drawn)
+    upper, lower = tails(observed[which], drawn[:, which])
     smaller = np.minimum(upper, lower)
     into.p[which], into.draws[which] = np.minimum(1.0, 2 * (smaller + 1) / (count + 1)), count
     into.tail[which] = np.sign(lower - upper)
     fresh = which[np.isnan(into.low[which])]  # the interval rests on the first look
-    into.low[fresh], into.high[fresh] = chance_interval(kept.get(fresh, count))
-    return which[near(into.p[which], smaller, count, 2, n_nodes)]
-
-
-def _family_p(into: Chance, which: np.ndarray, observed: np.ndarray, kept: _Kept, count: int, n_nodes: int) -> bool:
-    """p of a family by ``count`` draws; returns whether a decision is near the level."""
-    if not len(which):
-        return False
-    p, counted = smallest_p(observed[which], kept.get(which, count))
-    into.p_family[which], into.near_level[which] = p, near(p, counted, count, 1, n_nodes)
-    return bool(into.near_level[which].any())
+    into.low[fresh], into.high[fresh] = chance_interval(drawn[:, fresh])
+    return which[near(into.p[which], smaller, count, 2, n_nodes)].tolist()
 
 
 def chance_interval(drawn: np.ndarray) -> np.ndarray:
@@ -256,7 +197,7 @@ def chance_interval(drawn: np.ndarray) -> np.ndarray:
     return found
 
 
-def weighted_quantiles(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+def _quantiles(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     """The interval of chance of a distribution with probabilities; undefined values drop out."""
     fine = np.isfinite(values)
     if not fine.any():

@@ -1,14 +1,13 @@
 """Random surrogates of a signal: permuted, rotated or given signals, and exchanged pairs of signals.
 
-Draw ``b`` of a row depends on the seed, the row and ``b`` alone, whichever draws are asked for with it.
+Draw ``b`` of a row depends on the seed, the row and ``b`` alone, whichever draws are asked for with it. Signals are
+drawn for some rows, one row after the other: ``(rows draws, n, d)``.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from spectrata.inputs.signals import Potential, Signal, potential
-from spectrata.stats.nulls.orders import orders
+from spectrata.stats.nulls.spectral import haar
 
 BLOCK = 64  # rotated signals made by one random generator
 
@@ -26,62 +25,33 @@ def exchange_signs(seed: int, n: int, draws: int) -> np.ndarray:
     return signs
 
 
-@dataclass(frozen=True, eq=False)
-class PermutedSignals:
-    """The nodes' vectors in random order, or in ``orders``; a metric does not depend on the order of nodes."""
-
-    field: Potential
-    seed: int
-    orders: np.ndarray | None = None
-
-    def draw(self, rows: np.ndarray, start: int, stop: int) -> Potential:
-        """Draws ``start`` to ``stop - 1`` of some rows, one row after the other: ``(rows draws, n, d)``."""
-        n = self.field.values.shape[1]
-        mixed = orders(self.seed, n, start, stop) if self.orders is None else self.orders[start:stop]
-        values = self.field.values[rows][:, mixed].reshape(-1, *self.field.values.shape[1:])
-        scale, undefined = (np.repeat(one[rows], len(mixed)) for one in (self.field.scale, self.field.undefined))
-        return Potential(values, self.field.metric, scale, undefined)
+def permuted(field: Potential, made: np.ndarray, rows: np.ndarray) -> Potential:
+    """The nodes' vectors in orders ``(B, n)``; a metric does not depend on the order of nodes."""
+    values = field.values[rows][:, made].reshape(-1, *field.values.shape[1:])
+    scale, undefined = (np.repeat(one[rows], len(made)) for one in (field.scale, field.undefined))
+    return Potential(values, field.metric, scale, undefined)
 
 
-@dataclass(frozen=True, eq=False)
-class RotatedSignals:
-    """Random signals with the same mean and covariance of columns, and no preferred direction among nodes."""
+def rotated(values: np.ndarray, metric: str, seed: int, rows: np.ndarray, start: int, stop: int) -> Potential:
+    """Random signals with the mean and covariance of ``values (T, n, d)``, and no preferred direction among nodes."""
+    first, last = start // BLOCK, -(-stop // BLOCK)
+    cut = slice(start - first * BLOCK, stop - first * BLOCK)
 
-    values: np.ndarray  # (T, n, d)
-    metric: str
-    seed: int
+    def block(row: int, number: int) -> np.ndarray:
+        return rotate_signal(values[[row]], BLOCK, np.random.default_rng([seed, 0x5EC, row, number]))[0]
 
-    def draw(self, rows: np.ndarray, start: int, stop: int) -> Potential:
-        """As of :class:`PermutedSignals`."""
-        first, last = start // BLOCK, -(-stop // BLOCK)
-        cut = slice(start - first * BLOCK, stop - first * BLOCK)
-        drawn = [np.concatenate([self._block(row, number) for number in range(first, last)])[cut] for row in rows]
-        return potential(Signal(np.concatenate(drawn), None), self.metric, "zero")
-
-    def _block(self, row: int, number: int) -> np.ndarray:
-        return rotate_signal(self.values[[row]], BLOCK, np.random.default_rng([self.seed, 0x5EC, row, number]))[0]
+    drawn = [np.concatenate([block(row, number) for number in range(first, last)])[cut] for row in rows]
+    return potential(Signal(np.concatenate(drawn), None), metric, "zero")
 
 
-@dataclass(frozen=True, eq=False)
-class GivenSignals:
-    """Signals to compare with, such as those of untrained models: the same for every snapshot."""
+def given_draws(field: Potential, columns: int, rows: np.ndarray, start: int, stop: int) -> Potential:
+    """Given signals, such as those of untrained models, the same for every snapshot; a row goes with its own column.
 
-    field: Potential  # (draws, n, d), or (draws C, n, 1) for C columns that are signals of their own
-    columns: int = 1
-
-    @property
-    def total(self) -> int:
-        """Number of draws."""
-        return len(self.field) // self.columns
-
-    def draw(self, rows: np.ndarray, start: int, stop: int) -> Potential:
-        """As of :class:`PermutedSignals`; a row is compared with its own column."""
-        where = (np.arange(start, stop) * self.columns + (rows % self.columns)[:, None]).ravel()
-        one = self.field
-        return Potential(np.ascontiguousarray(one.values[where]), one.metric, one.scale[where], one.undefined[where])
-
-
-Surrogates = PermutedSignals | RotatedSignals | GivenSignals
+    ``field`` has draws times columns that are signals of their own.
+    """
+    where = (np.arange(start, stop) * columns + (rows % columns)[:, None]).ravel()
+    values = np.ascontiguousarray(field.values[where])
+    return Potential(values, field.metric, field.scale[where], field.undefined[where])
 
 
 def rotate_signal(values: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
@@ -96,8 +66,6 @@ def rotate_signal(values: np.ndarray, draws: int, rng: np.random.Generator) -> n
         _, singular, right = np.linalg.svd(centred, full_matrices=False)
         rank = min(len(singular), len(centred) - 1)
         gauss = rng.standard_normal((draws, len(centred), rank))
-        gauss -= gauss.mean(axis=1, keepdims=True)
-        frame, triangle = np.linalg.qr(gauss)
-        frame *= np.sign(np.einsum("dkk->dk", triangle))[:, None, :]  # makes the frame Haar distributed
+        frame = haar(gauss - gauss.mean(axis=1, keepdims=True))
         out[s] = mean[s] + (frame * singular[:rank]) @ right[:rank]
     return out

@@ -1,6 +1,7 @@
 """Shares of the energy off zero in eigenspaces or bands, and their test."""
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 
@@ -8,8 +9,7 @@ from spectrata.kernels.scaling import squarable
 from spectrata.stats.describe.levels import group_reduce
 from spectrata.stats.describe.spectrum import FLOOR
 from spectrata.stats.nulls.columns import MANY, run_columns
-from spectrata.stats.nulls.correction import tails
-from spectrata.stats.nulls.stopping import CHANCE
+from spectrata.stats.nulls.stopping import Chance
 
 NUMBERS = 2**22  # of a batch of drawn signals, gradients and magnitudes
 Drawn = Callable[[np.ndarray, int, int, int], np.ndarray]  # rows, hop, start, stop -> (A, rows, stop - start, G)
@@ -53,22 +53,21 @@ def shares_of(magnitude: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, np.n
 def chance_of_shares(
     share: np.ndarray, drawn: Drawn, at: tuple[int, ...], counted: Counted | None = None, tie: float = 0.0
 ) -> dict[str, np.ndarray]:
-    """Test shares ``(A, R, H, G)``: their mean under the null, its interval, p, and the ratio of share and mean.
+    """Test shares ``(A, R, H, G)``: their mean under the null, its interval, and p.
 
     Shares that differ by less than ``tie`` of the observed one are tied, beside those that differ by rounding.
     """
     observed = np.moveaxis(share, 1, 0)  # (R, A, H, G)
-    shape, sums = observed.shape, np.zeros((2, observed.size))
-    left, known = observed.copy(), []
-    for row in range(shape[0] if counted is not None and shape[0] <= MANY else 0):
-        whole = counted(row) if counted is not None else None
-        if whole is not None:
-            left[row] = np.nan
-            each = [whole(h) for h in range(shape[2])]  # (A, arrangements, G), hops with fewer groups have fewer
-            padded = [
-                np.pad(one, ((0, 0), (0, 0), (0, shape[3] - one.shape[2])), constant_values=np.nan) for one in each
-            ]
-            known.append((row, np.stack(padded, axis=2)))
+    shape, flat = observed.shape, observed.ravel()
+    places, sums = np.arange(flat.size).reshape(shape), np.zeros((2, flat.size))
+    few = range(shape[0] if counted is not None and shape[0] <= MANY else 0)
+    whole = {row: found for row in few if counted is not None and (found := counted(row)) is not None}
+
+    def noted(values: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        """Values ``(B, cells)`` with ties at the observed ones; their sums are kept."""
+        values = np.where(np.abs(values - flat[cells]) <= tie * flat[cells], flat[cells], values)
+        sums[:, cells] += np.nansum(values, axis=0), np.isfinite(values).sum(axis=0)
+        return values
 
     def draw(start: int, stop: int, cells: np.ndarray) -> np.ndarray:
         row, algorithm, hop, group = np.unravel_index(cells, shape)
@@ -76,32 +75,23 @@ def chance_of_shares(
         for h in np.unique(hop):
             here = np.flatnonzero(hop == h)
             rows = np.unique(row[here])
-            for some in np.array_split(rows, -(-len(rows) * (stop - start) * shape[3] // NUMBERS)):
+            for some in np.array_split(rows, min(len(rows), -(-len(rows) * (stop - start) * shape[3] // NUMBERS))):
                 wanted = here[np.isin(row[here], some)]
                 found = drawn(some, int(h), start, stop)
                 out[:, wanted] = found[algorithm[wanted], np.searchsorted(some, row[wanted]), :, group[wanted]].T
-        own = observed.ravel()[cells]
-        out = np.where(np.abs(out - own) <= tie * own, own, out)
-        sums[:, cells] += np.nansum(out, axis=0), np.isfinite(out).sum(axis=0)
-        return out[:, :, None]
+        return noted(out, cells)[:, :, None]
 
+    left = observed.copy()
+    left[list(whole)] = np.nan
     chance = run_columns(left.reshape(-1, 1), draw, at)
+    for row, h in product(whole, range(shape[2])):
+        values = whole[row](h)  # (A, arrangements, G), fewer groups at some hops; every arrangement is as likely
+        cells = places[row, :, h, : values.shape[2]].ravel()
+        every = noted(np.moveaxis(values, 1, 0).reshape(values.shape[1], -1), cells)
+        chance.place(cells, Chance.counted(flat[cells], every))
     with np.errstate(invalid="ignore"):
         fields = {"chance": sums[0] / sums[1], "chance_low": chance.low, "chance_high": chance.high, "p": chance.p}
-    out = {name: np.moveaxis(array.reshape(shape), 0, 1) for name, array in fields.items()}
-    for row, values in known:  # every arrangement is as likely as the others
-        own = share[:, row]
-        values = np.where(np.abs(values - own[:, None]) <= tie * own[:, None], own[:, None], values)
-        smaller = np.minimum(*tails(own, np.moveaxis(values, 1, 0)))
-        out["p"][:, row] = np.where(np.isnan(own), np.nan, np.minimum(1.0, 2 * smaller / values.shape[1]))
-        count = np.isfinite(values).sum(axis=1)  # zero components have no shares at all
-        with np.errstate(invalid="ignore"):
-            out["chance"][:, row] = np.nansum(values, axis=1) / count
-        ordered = np.sort(values, axis=1)
-        for name, quantile in zip(("chance_low", "chance_high"), CHANCE, strict=True):
-            place = np.maximum(np.ceil(quantile * count).astype(int) - 1, 0)
-            out[name][:, row] = np.take_along_axis(ordered, place[:, None], axis=1)[:, 0]
-    return out
+    return {name: np.moveaxis(array.reshape(shape), 0, 1) for name, array in fields.items()}
 
 
 def with_ratio(out: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -10,10 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from spectrata.stats.nulls.orders import orders
+from spectrata.stats.nulls.orders import order_batches
 from spectrata.stats.observation import Observation
-
-BATCH = 2**22  # numbers of a batch of permuted signals
 
 
 class LocalLikeness:
@@ -63,11 +61,9 @@ class LocalLikeness:
     def permuted(self, start: int, stop: int, some: np.ndarray, seed: int) -> np.ndarray:
         """r_i over its unit for some nodes, by position, under orders ``start`` to ``stop - 1``: ``(B, s)``."""
         n, d = self.moving.shape
-        step = max(1, BATCH // (n * d))
         found = np.empty((stop - start, len(some)))
-        for first in range(start, stop, step):
-            drawn = orders(seed, n, first, min(first + step, stop), self.blocks)
-            found[first - start : first - start + len(drawn)] = self._under(drawn, some)
+        for part, drawn in order_batches(seed, n, start, stop, self.blocks, d):
+            found[part] = self._under(drawn, some)
         return found / (self.unit[some] * self.variation)
 
     def _under(self, drawn: np.ndarray, some: np.ndarray) -> np.ndarray:
@@ -89,23 +85,7 @@ class LocalLikeness:
         back = np.empty_like(drawn)
         np.put_along_axis(back, drawn, np.broadcast_to(np.arange(n), drawn.shape), axis=1)
         holder = place[back[:, nodes]].T  # (s, B): which node with a pair holds the value of each
-        weight = np.where(holder >= 0, self._weights(some, np.maximum(holder, 0)), 0.0)
+        weight = self.matrix[np.broadcast_to(some[:, None], holder.shape), np.maximum(holder, 0)]
+        weight = np.where(holder >= 0, weight if isinstance(weight, np.ndarray) else weight.toarray(), 0.0)
         swapped = self.moving[drawn[:, nodes].T] - self.moving[nodes][:, None]  # (s, B, d)
         return weight[:, :, None] * swapped
-
-    def _weights(self, some: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """W between nodes and others ``(s, B)``, by position."""
-        if isinstance(self.matrix, np.ndarray):
-            return self.matrix[some[:, None], other]
-        keys, weights = self._edges
-        wanted = some[:, None] * len(self.nodes) + other
-        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where(keys[at] == wanted, weights[at], 0.0)
-
-    @cached_property
-    def _edges(self) -> tuple[np.ndarray, np.ndarray]:
-        """Every entry of W by one number, ascending, and its weight."""
-        entries = self.matrix.tocoo()
-        keys = entries.row.astype(np.int64) * len(self.nodes) + entries.col
-        order = np.argsort(keys)
-        return keys[order], entries.data[order]

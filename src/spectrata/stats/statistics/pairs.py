@@ -14,26 +14,40 @@ GRAM_WIDTH = 12  # columns from which on inner products of rows are read instead
 GRAM_NODES = 6_000
 
 
-class Likeness:
+class Statistic:
+    """A number computed from a signal at the ends of pairs."""
+
+    name: str
+
+    def of(self, obs: Observation, ends: Ends) -> np.ndarray:
+        """The statistic of B orders, shape (B,); of separate columns (B, d)."""
+        raise NotImplementedError
+
+    def value(self, obs: Observation) -> np.ndarray:
+        """The statistic as observed, one number or one for each of separate columns."""
+        return np.where(obs.is_explained, np.nan, self.of(obs, moved(obs))[0])
+
+    def permuted(self, obs: Observation, orders: np.ndarray) -> np.ndarray:
+        """The statistic under orders ``(B, n)``."""
+        return np.concatenate([self.of(obs, moved(obs, orders[part])) for part in obs.batches(orders)])
+
+
+class Likeness(Statistic):
     """r_K, for numbers, vectors and labels alike."""
 
     name = "r"
 
     def of(self, obs: Observation, ends: Ends) -> np.ndarray:
-        """r of B orders, shape (B,); of separate columns (B, d)."""
+        """r of B orders."""
         flat = ends.values.reshape(len(ends.values), -1)
         products = np.einsum("mf,mf->f", flat, obs.pairs.matrix @ flat).reshape(ends.values.shape[1:])
         return (products if obs.separate else products.sum(axis=1)) / ends.variation
 
-    def value(self, obs: Observation) -> np.ndarray:
-        """r as observed, one number or one for each of separate columns."""
-        return np.where(obs.is_explained, np.nan, self.of(obs, moved(obs))[0])
-
     def permuted(self, obs: Observation, orders: np.ndarray) -> np.ndarray:
-        """r under orders ``(B, n) -> (B,)``."""
+        """r under orders; of wide vectors from their inner products."""
         if not obs.separate and obs.width >= GRAM_WIDTH and obs.n <= GRAM_NODES:
             return by_gram(obs, orders)
-        return np.concatenate([self.of(obs, moved(obs, orders[part])) for part in obs.batches(orders)])
+        return super().permuted(obs, orders)
 
 
 def by_gram(obs: Observation, orders: np.ndarray) -> np.ndarray:
@@ -75,6 +89,12 @@ def by_gram(obs: Observation, orders: np.ndarray) -> np.ndarray:
 
 def _inner(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.einsum("bqd,bqd->b", a, b)
+
+
+def largest_pair(obs: Observation) -> np.ndarray:
+    """The most that one pair adds to r of each of separate columns in any order: its two largest values together."""
+    second, first = np.partition(np.abs(obs.values), -2, axis=0)[-2:]
+    return 2 * obs.pairs.weights.max(initial=0.0) * first * second / moved(obs).variation[0]
 
 
 def participation_ratio(obs: Observation) -> np.ndarray:

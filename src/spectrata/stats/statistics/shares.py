@@ -10,7 +10,8 @@ import numpy as np
 
 from spectrata.core.stratification import Stratification
 from spectrata.stats.describe.levels import band_groups
-from spectrata.stats.observation import Ends, Observation, Pairs, moved
+from spectrata.stats.observation import RANDOM_WALK, Ends, Observation, Pairs, moved
+from spectrata.stats.statistics.pairs import Statistic
 
 BANDS = 4
 LEAST_COMPONENTS = 8  # off zero, below which nothing is called smooth or rough
@@ -22,25 +23,17 @@ DESCRIBED_NODES, DESCRIBED_PAIRS, DESCRIBED_WIDTH = 100_000, 1_000_000, 4  # up 
 
 
 @dataclass(frozen=True, eq=False)
-class Share:
+class Share(Statistic):
     """The share of some components: ``form (c, m)`` takes values at the pairs' nodes to their coefficients."""
 
     name: str
     form: np.ndarray
 
     def of(self, obs: Observation, ends: Ends) -> np.ndarray:
-        """The share of B orders, shape (B,)."""
+        """The share of B orders."""
         values = ends.values
         found = (self.form @ values.reshape(len(values), -1)).reshape(-1, *values.shape[1:])
         return np.einsum("cbd,cbd->b", found, found) / ends.variation
-
-    def value(self, obs: Observation) -> float:
-        """The share as observed."""
-        return float("nan") if obs.is_explained else float(self.of(obs, moved(obs))[0])
-
-    def permuted(self, obs: Observation, orders: np.ndarray) -> np.ndarray:
-        """The share under orders ``(B, n) -> (B,)``."""
-        return np.concatenate([self.of(obs, moved(obs, orders[part])) for part in obs.batches(orders)])
 
 
 def coefficients(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
@@ -101,7 +94,7 @@ def described(obs: Observation, strat: Stratification) -> dict[str, float]:
     fits = obs.n <= DESCRIBED_NODES and len(pairs.ends) <= DESCRIBED_PAIRS and obs.width <= DESCRIBED_WIDTH
     if not fits or obs.n != strat.graph.n_nodes or np.isnan(ends.variation[0]):
         return {}
-    random_walk = strat.only(pairs.hop).using(laplacian="random_walk", self_loops=False)
+    random_walk = strat.only(pairs.stratum.hop).using(laplacian=RANDOM_WALK, self_loops=False)
     found = band_spectra(random_walk, obs.values, BANDS, spacing="count", algorithms="gft", metric="euclidean")
     energy = found["energy"].values[0, 0]
     return {"smooth": float(energy[0] / ends.variation[0]), "rough": float(energy[-1] / ends.variation[0])}

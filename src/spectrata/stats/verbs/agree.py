@@ -1,7 +1,8 @@
 """Agreement of two maps beyond their smoothness."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +15,9 @@ from spectrata.stats.nulls.columns import MANY, run_columns
 from spectrata.stats.nulls.correction import over_columns
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.spectral import LEAST_EFFECTIVE, Surrogates
-from spectrata.stats.nulls.stopping import LEVEL, Chance, joined, looks, run_family, stacked, unknown
-from spectrata.stats.observation import pairs_of
-from spectrata.stats.statistics.agreement import Agreement, Ends
+from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
+from spectrata.stats.observation import Pairs, pairs_of
+from spectrata.stats.statistics.agreement import Agreement, same_node
 from spectrata.stats.verbs.hops import at_hops
 from spectrata.stats.verbs.reading import Reading, read
 from spectrata.stats.verbs.write_back import write_back
@@ -125,46 +126,39 @@ def agree(
     one_of(null, "null", ("spectral", "permutation"))
     strat, seed = at_hops(graph, hops, weights), whole(seed, "seed", 0)
     compared = _read(strat, a, b, columns, metric)
-    n = strat.graph.n_nodes
+    n, table, notes = strat.graph.n_nodes, compared.reading.separate, [compared.reading.note]
     at = looks(n, draws)
-    ends = [Ends.same_node(n), *(Ends.of(pairs_of(strat, hop)) for hop in strat.hops)]
+    ends = [same_node(n), *(pairs_of(strat, hop) for hop in strat.hops)]
     value = np.column_stack([Agreement(one, compared.many, compared.rounding).of(compared.one)[0] for one in ends])
     status = np.where(np.isnan(value), NO_VARIANCE, "ok").astype(object)  # (C, H)
-    effective, sources = np.nan, []
+    facts: dict[str, Any] = {"kind": "agree", "null": null, "draws": max(at, default=0), "seed": seed}
+    sources = []
     if null == "permutation":
         sources = [(_permuted(compared.one, seed), compared.many)]
     elif n > MOST_NODES:
         status[status == "ok"] = NOT_TESTED
+        notes.append(f"Above {MOST_NODES:,} nodes r has no p.")
     else:
-        effective, sources = _surrogates(strat, compared, seed)
-        if effective < LEAST_EFFECTIVE:
-            status[status == "ok"] = TOO_SMOOTH if effective > 0 else CONSTANT
-        status[_is_flat(compared.many, strat.strata.at(strat.hops[0]).parts)] = CONSTANT
+        facts["effective"], sources = _surrogates(strat, compared, seed)
+        if facts["effective"] < LEAST_EFFECTIVE:
+            status[status == "ok"] = TOO_SMOOTH if facts["effective"] > 0 else CONSTANT
+        first = strat.strata.at(strat.hops[0])
+        status[_is_flat(compared.many, first.parts)] = CONSTANT
+        notes += ["What is constant on connected parts is not tested."] if first.n_parts > 1 else []
     tested = np.where(status == "ok", value, np.nan)
     if not at or np.isnan(tested).all():
         sources = []
-    chances = [_chance(draw, many, ends, tested, compared.rounding, at) for draw, many in sources]
-    found = _largest(chances, value.shape)
+    found = _largest([_chance(draw, many, ends, tested, compared.rounding, at) for draw, many in sources], value.shape)
     q = over_columns(found.p_family)
-    verdict = _words(value, found.p_family if compared.names is None else q, found.tail, status)
-    numbers = {"r": value, "p": found.p, "p_family": found.p_family, "q": q, "verdict": verdict}
-    numbers |= {"near_level": found.near_level, "chance_low": found.low, "chance_high": found.high}
-    if compared.names is None:
-        del numbers["q"]
-    facts = {"kind": "agree", "null": null, "draws": max(at, default=0), "seed": seed}
-    notes = [compared.reading.note] if compared.reading.note else []
-    if effective is not np.nan:
-        facts["effective"] = effective
-    if null == "spectral" and n > MOST_NODES:
-        notes.append(f"Above {MOST_NODES:,} nodes r has no p.")
-    elif null == "spectral" and strat.strata.at(strat.hops[0]).n_parts > 1:
-        notes.append("What is constant on connected parts is not tested.")
+    verdict = _words(value, q if table else found.p_family, found.tail, status)
+    arrays = {"r": value, "p": found.p, "p_family": found.p_family} | ({"q": q} if table else {})
+    arrays |= {"verdict": verdict, "near_level": found.near_level, "chance_low": found.low, "chance_high": found.high}
+    arrays |= {"status": status.astype(str)}
     by_number = all(isinstance(hop, (int, np.integer)) for hop in strat.hops)
-    labels = [one.hop if by_number else str(one.hop) for one in ends]
-    coords = {"hop": labels, "n_pairs": ("hop", [one.n_pairs for one in ends])}
-    arrays = {name: np.asarray(array)[None] for name, array in (numbers | {"status": status.astype(str)}).items()}
-    facts["note"] = " ".join(notes)
-    ds = labelled(compared.reading, arrays, ("hop",), coords, LONG_NAMES, facts)
+    coords = {"hop": [0 if by_number else "0", *strat.hops], "n_pairs": ("hop", [len(one.ends) for one in ends])}
+    facts["note"] = " ".join(filter(None, notes))
+    every = {name: np.asarray(array)[None] for name, array in arrays.items()}
+    ds = labelled(compared.reading, every, ("hop",), coords, LONG_NAMES, facts)
     if write:
         write_back(graph, ds, "agree")
     return ds
@@ -175,11 +169,10 @@ def agree(
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """One signal ``(n, d, 1)`` and those it is compared with ``(n, d, C)``; ``names`` of the columns of a table."""
+    """One signal ``(n, d, 1)`` and those it is compared with ``(n, d, C)``, of a table where they are separate."""
 
     one: np.ndarray
     many: np.ndarray
-    names: tuple[Any, ...] | None
     rounding: float
     reading: Reading  # of the many
 
@@ -209,11 +202,9 @@ def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> C
             f"{argument('columns', 'separate')} compares every "
             "column of a table with one signal."
         )
-    names = tuple(column.name for column in second.columns) if any(tables) else None
     # A constant signal is 0 throughout, whatever its rounding; it must not decide over the other columns.
     error = max((error for error in (rounding, *(other for _, other in found)) if error < 1), default=0.0)
-    second = replace(second, separate=any(tables), snapshots=None)
-    return Compared(one[:, :, None], many, names, error, second)
+    return Compared(one[:, :, None], many, error, replace(second, separate=any(tables), snapshots=None))
 
 
 def _values(strat: Stratification, reading: Reading, at: int) -> tuple[np.ndarray, float]:
@@ -245,7 +236,7 @@ def _surrogates(strat: Stratification, compared: Compared, seed: int) -> tuple[f
     """The smallest effective number of components, and surrogates with what they are compared with."""
     near = strat if strat.hops[0] == 1 or not isinstance(strat.hops[0], int) else Stratification(strat.graph, 1)
     sides = [(compared.one, compared.many)]
-    if compared.names is None:
+    if not compared.reading.separate:
         sides.append((compared.many, compared.one))
     made = [
         (Surrogates(near.basis(near.hops[0], name), moving[:, :, 0], seed, 2 * side + at), fixed)
@@ -256,56 +247,44 @@ def _surrogates(strat: Stratification, compared: Compared, seed: int) -> tuple[f
 
 
 def _chance(
-    draw: Draw, many: np.ndarray, ends: Sequence[Ends], observed: np.ndarray, rounding: float, at: tuple[int, ...]
+    draw: Draw, many: np.ndarray, ends: Sequence[Pairs], observed: np.ndarray, rounding: float, at: tuple[int, ...]
 ) -> Chance:
-    """What one null gives for every column and hop, arrays (C, H)."""
-    blocks = range(0, len(observed), COLUMNS_AT_ONCE)
-    pieces = []
-    for first in blocks:
+    """What one null gives for every column and hop, arrays (C, H): a family of hops for each column."""
+    found = Chance.unknown(observed.shape)
+    for first in range(0, len(observed), COLUMNS_AT_ONCE):
         some = slice(first, first + COLUMNS_AT_ONCE)
-        kept = _Kept(draw, [Agreement(one, many[:, :, some], rounding) for one in ends], len(many) * many.shape[1])
-        pieces.append(kept.chance(observed[some], at))
-    return joined(pieces)
+        drawn = cache(partial(_correlations, draw, [Agreement(one, many[:, :, some], rounding) for one in ends]))
+        found.place(some, _tested(observed[some], drawn, at, len(many)))
+    return found
 
 
-class _Kept:
-    """Correlations of surrogates with some columns, ``(N, C, H)``; more are made as they are asked for."""
+def _tested(observed: np.ndarray, drawn: Draw, at: tuple[int, ...], n: int) -> Chance:
+    if len(observed) > MANY:
+        return run_columns(observed, lambda start, stop, which: drawn(start, stop)[:, which], at)
+    found = Chance.unknown(observed.shape)
+    for column, own in enumerate(observed):
+        of_column = partial(lambda place, start, stop, which: drawn(start, stop)[:, place][:, which], column)
+        found.place(column, run_family(own, of_column, at, n))
+    return found
 
-    def __init__(self, draw: Draw, agreements: Sequence[Agreement], size: int) -> None:
-        self.draw, self.agreements, self.size = draw, agreements, size
-        self.values = np.empty((0, agreements[0].form.shape[1], len(agreements)))
 
-    def upto(self, stop: int) -> np.ndarray:
-        """The first ``stop`` surrogates."""
-        made = [self.values]
-        step = max(32, BATCH // self.size // 32 * 32)
-        for start in range(len(self.values), stop, step):
-            moving = self.draw(start, min(start + step, stop))
-            made.append(np.stack([one.of(moving) for one in self.agreements], axis=2))
-        self.values = np.concatenate(made)
-        return self.values[:stop]
-
-    def chance(self, observed: np.ndarray, at: tuple[int, ...]) -> Chance:
-        """Tests of every column: a family of its hops."""
-        n = len(self.agreements[0].ends.nodes)
-        if len(observed) > MANY:
-            return run_columns(observed, lambda start, stop, which: self.upto(stop)[start:stop][:, which], at)
-        return stacked([run_family(row, self._of(c), at, n) for c, row in enumerate(observed)])
-
-    def _of(self, column: int) -> Callable[[int, int, np.ndarray], np.ndarray]:
-        return lambda start, stop, which: self.upto(stop)[start:stop, column][:, which]
+def _correlations(draw: Draw, agreements: Sequence[Agreement], start: int, stop: int) -> np.ndarray:
+    """Correlations of surrogates with some columns at every hop, ``(B, C, H)``."""
+    step = max(32, BATCH // len(agreements[0].form) // 32 * 32)
+    made = (draw(begin, min(begin + step, stop)) for begin in range(start, stop, step))
+    return np.concatenate([np.stack([one.of(moving) for one in agreements], axis=2) for moving in made])
 
 
 def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:
     """Of several nulls the largest p and the widest interval; near the level where the decision of all is."""
     if not chances:
-        return unknown(shape)
-    all_ = stacked(chances)
-    clear = (all_.p_family > LEVEL) & ~all_.near_level
-    largest = {name: getattr(all_, name).max(axis=0) for name in ("p", "p_family", "high", "draws", "by_tail")}
-    same = np.where((all_.tail == all_.tail[0]).all(axis=0), all_.tail[0], 0)
-    near = all_.near_level.any(axis=0) & ~clear.any(axis=0)
-    return Chance(tail=same, low=all_.low.min(axis=0), near_level=near, **largest)
+        return Chance.unknown(shape)
+    every = {field.name: np.stack([getattr(one, field.name) for one in chances]) for field in fields(Chance)}
+    clear, tail = (every["p_family"] > LEVEL) & ~every["near_level"], every["tail"]
+    found = {name: every[name].max(axis=0) for name in ("p", "p_family", "high", "draws", "by_tail")}
+    found["tail"] = np.where((tail == tail[0]).all(axis=0), tail[0], 0)
+    found["near_level"] = every["near_level"].any(axis=0) & ~clear.any(axis=0)
+    return Chance(low=every["low"].min(axis=0), **found)
 
 
 # ---- result

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,11 +23,20 @@ from spectrata.results.schema import MERGED, View, is_bands, view
 from spectrata.stats.describe.levels import LEVELS, level_coordinates, level_groups, merge_rules, rebuild, repeated_plan
 from spectrata.stats.describe.spectrum import FLOOR
 from spectrata.stats.nulls.correction import TIE, adjust
-from spectrata.stats.nulls.orders import arrangements
+from spectrata.stats.nulls.orders import arrangements, orders
 from spectrata.stats.nulls.rewiring import swap_edges
 from spectrata.stats.nulls.stopping import LEVEL, looks
-from spectrata.stats.nulls.surrogates import GivenSignals, PermutedSignals, RotatedSignals, Surrogates
-from spectrata.stats.statistics.energy import NUMBERS, chance_of_shares, grouped, shares_of, with_ratio, zero_groups
+from spectrata.stats.nulls.surrogates import given_draws, permuted, rotated
+from spectrata.stats.statistics.energy import (
+    NUMBERS,
+    Drawn,
+    chance_of_shares,
+    grouped,
+    shares_of,
+    with_ratio,
+    zero_groups,
+)
+from spectrata.stats.verbs.reading import kept_signal
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,6 +49,7 @@ SINGLE_TIE = 1e-4  # shares in single precision that differ by less than this sh
 FAMILY = "one algorithm and snapshot, all hops and eigenspaces or bands, and all columns"
 NO_ENERGY, NO_DRAWS = "undefined: no energy off zero", "no draws: p and q not computed"
 FIXED = "degenerate: no draw differs"
+Draw = Callable[[np.ndarray, int, int], Potential]  # rows, start, stop -> (rows draws, n, d)
 
 
 def calibrate(
@@ -148,16 +158,11 @@ def calibrate_result(
     names = algorithms or ([EXACT] if EXACT in result.algorithms else list(result.algorithms))
     plan = repeated_plan(result, [names] if isinstance(names, str) else list(names))
     strat = rebuild(result) if strat is None else strat
-    if signal is not None:
-        known = as_signal(signal, strat.graph)
-    elif result.signal is not None:
-        labels = tuple(result.labels("snapshot")) if "snapshot" in result.row_dims else None
-        known = Signal(result.signal, labels, columns=result.column_names)
-    else:
+    known = as_signal(signal, strat.graph) if signal is not None else kept_signal(result)
+    if known is None:
         raise ResultError(f"{result.name} keeps no signal; pass it, or compute the result with keep=['signal'].")
-    known = (
-        known if known.separate is not None else by_column(known, result.options.get("columns", "joint"), result.metric)
-    )
+    if known.separate is None:
+        known = by_column(known, result.options.get("columns", "joint"), result.metric)
     case = Case(strat, known, result.metric, result.options["zero_vectors"], plan, level, bands)
     return _calibrated(case, null, draws, seed)
 
@@ -186,36 +191,63 @@ class Case:
         zero = zero_groups(groups, count, np.atleast_2d(basis.is_zero))
         return shares_of(grouped(found, groups, count, rules), zero)[0][:, :, 0]
 
-    def width(self, hop: Any) -> int:
-        """Numbers that one drawn signal takes at a hop."""
+    def in_batches(self, draw: Draw, rows: np.ndarray, h: int, start: int, stop: int) -> np.ndarray:
+        """Shares of the signals that are drawn for some rows, ``(A, rows, stop - start, G)``, a few at a time."""
+        hop = self.strat.hops[h]
         pairs = 0 if all(one.exact for one in self.plan.rows) else self.strat.strata.at(hop).n_edges
-        return max(self.signal.values[0].size, len(self.plan.rows) * self.strat.graph.n_nodes, pairs)
+        width = max(self.signal.values[0].size, len(self.plan.rows) * self.strat.graph.n_nodes, pairs)
+        found, step = [], max(1, NUMBERS // width)
+        for begin in range(start, stop, step):
+            one = self.drawn_shares(self.strat, hop, draw(rows, begin, min(begin + step, stop)))
+            found.append(one.reshape(len(one), len(rows), -1, one.shape[2]))
+        return np.concatenate(found, axis=2)
+
+    def all_arrangements(self, row: int) -> Callable[[int], np.ndarray] | None:
+        """Shares of all arrangements of one row's vectors, hop by hop; None where they are too many."""
+        values = self.field.values[row]
+        found = arrangements(values, np.arange(len(values))) if values.shape[1] <= WIDE else None
+        if found is None:
+            return None
+        made, here = found.orders, np.array([row])
+
+        def draw(rows: np.ndarray, start: int, stop: int) -> Potential:
+            return permuted(self.field, made[start:stop], rows)
+
+        return lambda h: self.in_batches(draw, here, h, 0, len(made))[:, 0]
+
+    def on_rewired(self, seed: int, rows: np.ndarray, h: int, start: int, stop: int) -> np.ndarray:
+        """Shares of the signal on rewired graphs, ``(A, rows, stop - start, G)``; NaN at hops that they lack."""
+        graph, hops = self.strat.graph, self.strat.hops
+        found = []
+        for number in range(start, stop):
+            if number not in self.scratch:
+                edges = as_pairs(swap_edges(graph.edges, graph.n_nodes, np.random.default_rng([seed, 0x4E, number])))
+                other = Stratification(edges=edges, n_nodes=graph.n_nodes, hops=max(hops), max_basis_bytes=0)
+                drawn = potential(self.signal, self.metric, "nan")
+                own = [self.drawn_shares(other, hop, drawn) if hop in other.hops else np.nan for hop in hops]
+                self.scratch[number] = own
+            shape = (len(self.plan.rows), len(self.signal.values), self.bands)
+            found.append(np.broadcast_to(self.scratch[number][h], shape)[:, rows])
+        return np.stack(found, axis=2)
+
+    @cached_property
+    def field(self) -> Potential:
+        """The signal under its metric."""
+        return potential(self.signal, self.metric, self.zero_vectors, self.strat.graph.names)
 
 
 def _calibrated(case: Case, null: Any, draws: int | None, seed: int) -> "xr.Dataset":
     strat, signal = case.strat, case.signal
     if case.plan.n_eigs is not None:
         raise OptionError("A share of the energy needs all components; leave out n_eigs.")
-    source, at = _null(case, null, draws, seed)
+    drawn, at = _null(case, null, draws, seed)
     spectra = view(strat.compute(signal, case.plan, case.metric, case.zero_vectors))
     groups, count = level_groups(spectra, case.level, case.bands)
     magnitude = grouped(spectra.magnitude, groups, count, merge_rules(spectra))  # (A, R, H, G)
     share, energy = shares_of(magnitude, zero_groups(groups, count, spectra.is_zero))
-
-    def drawn(rows: np.ndarray, h: int, start: int, stop: int) -> np.ndarray:
-        if source is None:
-            return _on_rewired(case, rows, h, range(start, stop), seed)
-        hop, numbers = strat.hops[h], max(1, NUMBERS // case.width(strat.hops[h]))
-        pieces = []
-        for begin in range(start, stop, numbers):
-            one = case.drawn_shares(strat, hop, source.draw(rows, begin, min(begin + numbers, stop)))
-            pieces.append(one.reshape(len(one), len(rows), -1, one.shape[2]))
-        return np.concatenate(pieces, axis=2)
-
-    counted = partial(_all_arrangements, case, source) if isinstance(source, PermutedSignals) and at else None
-    tie = SINGLE_TIE if case.plan.dtype == "float32" else 0.0
-    out = {"magnitude": magnitude, "share": share} | chance_of_shares(share, drawn, at, counted, tie)
-    if isinstance(source, PermutedSignals):
+    permutes, tie = isinstance(null, str) and null == NULLS[0], SINGLE_TIE if case.plan.dtype == "float32" else 0.0
+    out = chance_of_shares(share, drawn, at, case.all_arrangements if permutes and at else None, tie)
+    if permutes:
         out["chance"] = _expected(case, out["chance"], groups, count)
     columns = 1 if signal.separate is None else len(signal.separate)
     fixed = (out["chance_high"] - out["chance_low"] <= TIE) & (np.abs(share - out["chance_low"]) <= TIE)
@@ -223,47 +255,16 @@ def _calibrated(case: Case, null: Any, draws: int | None, seed: int) -> "xr.Data
     out["q"] = np.where(fixed, 1.0, adjust(family).reshape(share.shape))
     facts = {"null": null if isinstance(null, str) else "draws", "draws": at[0] if at else 0, "level": case.level}
     facts |= {"draws_seed": seed, "q_family": FAMILY}
-    return _labelled(spectra, out, fixed, energy, (groups, count), facts)
+    return _labelled(spectra, {"magnitude": magnitude, "share": share} | out, fixed, energy, (groups, count), facts)
 
 
-def _all_arrangements(case: Case, source: PermutedSignals, row: int) -> Callable[[int], np.ndarray] | None:
-    """Shares of all arrangements of one row's vectors, hop by hop; None where they are too many."""
-    values = source.field.values[row]
-    found = arrangements(values, np.arange(len(values))) if values.shape[1] <= WIDE else None
-    if found is None:
-        return None
-    signals, orders = PermutedSignals(source.field, 0, found.orders), len(found.orders)
-
-    def at_hop(h: int) -> np.ndarray:
-        hop, step = case.strat.hops[h], max(1, NUMBERS // case.width(case.strat.hops[h]))
-        drawn = (signals.draw(np.array([row]), a, min(a + step, orders)) for a in range(0, orders, step))
-        return np.concatenate([case.drawn_shares(case.strat, hop, one) for one in drawn], axis=1)
-
-    return at_hop
-
-
-def _on_rewired(case: Case, rows: np.ndarray, h: int, numbers: range, seed: int) -> np.ndarray:
-    """Compute shares of the signal on rewired graphs, ``(A, rows, numbers, G)``; NaN at hops that they lack."""
-    kept = case.scratch.setdefault("rewired", {})
-    graph, hops = case.strat.graph, case.strat.hops
-    for number in numbers:
-        if number not in kept:
-            edges = as_pairs(swap_edges(graph.edges, graph.n_nodes, np.random.default_rng([seed, 0x4E, number])))
-            other = Stratification(edges=edges, n_nodes=graph.n_nodes, hops=max(hops), max_basis_bytes=0)
-            drawn = potential(case.signal, case.metric, "nan")
-            kept[number] = [case.drawn_shares(other, hop, drawn) if hop in other.hops else np.nan for hop in hops]
-    shape = (len(case.plan.rows), len(case.signal.values), case.bands)
-    found = [np.broadcast_to(kept[number][h], shape)[:, rows] for number in numbers]
-    return np.stack(found, axis=2)
-
-
-def _null(case: Case, null: Any, draws: int | None, seed: int) -> tuple[Surrogates | None, tuple[int, ...]]:
-    """Choose what is drawn, None for rewired graphs, and at how many draws p is looked at."""
-    strat, signal = case.strat, case.signal
+def _null(case: Case, null: Any, draws: int | None, seed: int) -> tuple[Drawn, tuple[int, ...]]:
+    """Choose what gives shares under the null, and at how many draws p is looked at."""
+    strat, signal, n = case.strat, case.signal, case.strat.graph.n_nodes
     if not isinstance(null, str):
-        given = _given_draws(null, strat, signal)
-        source = GivenSignals(potential(given, case.metric, "zero"), len(signal.separate or (1,)))
-        return source, (source.total,)
+        given, columns = _given_draws(null, strat, signal), len(signal.separate or (1,))
+        field = potential(given, case.metric, "zero")
+        return partial(case.in_batches, partial(given_draws, field, columns)), (len(field) // columns,)
     if null not in NULLS:
         raise OptionError(f"null={null!r} is not one of {', '.join(NULLS)}; or give the signals of untrained models.")
     if null == "rewire":
@@ -273,11 +274,14 @@ def _null(case: Case, null: Any, draws: int | None, seed: int) -> tuple[Surrogat
             )
         if strat.weights:
             raise OptionError("null='rewire' swaps edges and leaves them no weights; use weights=False.")
-        return None, looks(strat.graph.n_nodes, REWIRED if draws is None else draws)
-    at = looks(strat.graph.n_nodes, draws)
+        return partial(case.on_rewired, seed), looks(n, REWIRED if draws is None else draws)
     if null == "rotate":
-        return RotatedSignals(signal.values, case.metric, seed), at
-    return PermutedSignals(potential(signal, case.metric, case.zero_vectors, strat.graph.names), seed), at
+        return partial(case.in_batches, partial(rotated, signal.values, case.metric, seed)), looks(n, draws)
+
+    def draw(rows: np.ndarray, start: int, stop: int) -> Potential:
+        return permuted(case.field, orders(seed, n, start, stop), rows)
+
+    return partial(case.in_batches, draw), looks(n, draws)
 
 
 def _given_draws(null: Any, strat: Stratification, known: Signal) -> Signal:
@@ -303,17 +307,14 @@ def _expected(case: Case, mean: np.ndarray, groups: np.ndarray, count: int) -> n
     """
     out = mean.copy()
     exact = [index for index, row in enumerate(case.plan.rows) if row.exact]
-    if not exact or not case.plan.options.operator.has_constants:
-        return out
-    for at, hop in enumerate(case.strat.hops):
+    for at, hop in enumerate(case.strat.hops if exact and case.plan.options.operator.has_constants else ()):
         basis = case.strat.prepared(hop, case.plan)[1]
         weight = np.where(basis.is_zero, 0.0, 1.0)
         if basis.operator.weighs_signals and basis.root is not None:
             weight = weight * np.sum(coefficients_of(basis) ** 2, axis=0)
         inside = groups[at, : basis.n]
         sizes = np.bincount(inside[inside >= 0], weight[inside >= 0], count)
-        share = np.where(sizes > 0, sizes / max(weight.sum(), FLOOR), np.nan)
-        out[exact, :, at] = share
+        out[exact, :, at] = np.where(sizes > 0, sizes / max(weight.sum(), FLOOR), np.nan)
     return out
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from spectrata.stats.labelled import labelled
 from spectrata.stats.verbs.reading import read
-from spectrata.stats.verbs.tests import Results, run
+from spectrata.stats.verbs.tests import Results
 from spectrata.stats.verbs.write_back import write_back
 
 if TYPE_CHECKING:
@@ -113,59 +113,31 @@ def correlogram(
     >>> found["verdict"].values.tolist()
     ['alike', 'chance', 'chance']
     """
-    reading = read(
-        graph,
-        signal,
-        hops,
-        weights=weights,
-        metric=metric,
-        columns=columns,
-        labels=labels,
-        nodes=nodes,
-        zero_vectors="zero",
-    )
-    found = dataset(run(reading, given, draws, seed, with_shares=False), "correlogram", draws, seed)
+    how: dict[str, Any] = {"metric": metric, "columns": columns, "labels": labels, "nodes": nodes}
+    reading = read(graph, signal, hops, weights=weights, zero_vectors="zero", **how)
+    found = dataset(Results(reading, given, draws, seed), "correlogram")
     if write:
         write_back(graph, found, "correlogram")
     return found
 
 
-def dataset(results: Results, kind: str, draws: int | None, seed: int) -> "xr.Dataset":
+def dataset(results: Results, kind: str) -> "xr.Dataset":
     """The Dataset of the tests of r."""
-    reading, covariates = results.reading, results.covariates
+    reading, made, covariates = results.reading, results.made, results.covariates
+    participation, moran = results.facts["participation"], results.facts["moran"]
+    of_r = {"r": made.value, "p": made.chance.p, "p_family": made.chance.p_family}
+    of_r |= {"r_given": made.value_given, "p_given": made.given.p, "p_family_given": made.given.p_family}
+    of_r |= {"near_level": results.near_level, "chance_low": made.chance.low, "chance_high": made.chance.high}
+    if reading.separate:
+        of_r |= {"q": results.q[0], "q_given": results.q[1], "p_from_tail": made.chance.by_tail}
+    arrays = {name: array[0] for name, array in of_r.items()}
+    arrays |= {"participation": participation, "geary": participation * (1 - made.value[0])}
+    arrays |= {"moran": moran} if np.isfinite(moran).any() else {}
+    arrays |= {"verdict": results.verdicts()[0], "status": results.status.astype(str)}
     same = (results.n_pairs == results.n_pairs[0]).all()
     n_pairs = ("hop", results.n_pairs[0]) if same else (("column", "hop"), results.n_pairs)
-    facts = {"columns": "separate" if reading.separate else "joint", "draws": results.draws, "seed": seed}
-    facts |= {"given": "" if covariates is None else covariates.name}
-    facts |= {"n_dimensions": reading.columns[0].values.shape[2]}
-    note = " ".join(one for one in (reading.note, covariates.note if covariates else "") if one)
-    if note:
-        facts["note"] = note
-    if reading.snapshot_kind:
-        facts["snapshot_kind"] = reading.snapshot_kind
-    arrays = variables_of(results)
-    return labelled(reading, arrays, ("hop",), {"n_pairs": n_pairs}, LONG_NAMES, {"kind": kind} | facts)
-
-
-def variables_of(results: Results) -> dict[str, np.ndarray]:
-    """Arrays (T, C, H) named as in the Dataset."""
-    numbers, facts = results.numbers, results.facts
-    found = {
-        "r": numbers["value"][0],
-        "p": numbers["p"][0],
-        "p_family": numbers["p_family"][0],
-        "r_given": numbers["value_given"][0],
-        "p_given": numbers["p_given"][0],
-        "p_family_given": numbers["p_family_given"][0],
-        "verdict": results.verdicts().astype(str),
-        "near_level": results.near_level[0],
-        "chance_low": numbers["low"][0],
-        "chance_high": numbers["high"][0],
-        "participation": facts["participation"],
-        "geary": facts["participation"] * (1 - numbers["value"][0]),
-    }
-    if np.isfinite(facts["moran"]).any():
-        found["moran"] = facts["moran"]
-    if results.reading.separate:
-        found |= {"q": numbers["q"][0], "q_given": numbers["q_given"][0], "p_from_tail": numbers["by_tail"][0] == 1}
-    return found | {"status": results.status.astype(str)}
+    facts = {"kind": kind, "columns": "separate" if reading.separate else "joint", "draws": results.draws}
+    facts |= {"seed": results.seed, "given": results.given, "n_dimensions": reading.columns[0].values.shape[2]}
+    note = f"{reading.note} {covariates.note if covariates else ''}".strip()
+    facts |= {name: words for name, words in (("note", note), ("snapshot_kind", reading.snapshot_kind)) if words}
+    return labelled(reading, arrays, ("hop",), {"n_pairs": n_pairs}, LONG_NAMES, facts)

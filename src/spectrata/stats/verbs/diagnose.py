@@ -6,25 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import OptionError, ResultError, SpectrataError
+from spectrata.core.spectra import refuse_graph_arguments
+from spectrata.errors import OptionError, SpectrataError
 from spectrata.inputs.readers.arrays import is_dataset
-from spectrata.inputs.signals import Signal, as_signal
-from spectrata.results.schema import View, view
-from spectrata.stats.describe.levels import rebuild
 from spectrata.stats.findings.finding import Finding, Findings
 from spectrata.stats.findings.sentences import listed, scale_lines, sentence
 from spectrata.stats.findings.verdict import is_layers, layer_table, verdicts
-from spectrata.stats.findings.watched import giving_signal, is_rows, is_run, last_pass, one_pass
+from spectrata.stats.findings.watched import is_rows, is_run, last_pass, one_pass
 from spectrata.stats.nulls.stopping import LEVEL
 from spectrata.stats.observation import moved
-from spectrata.stats.testing import verdict
-from spectrata.stats.verbs.reading import Reading, of_signal, read
-from spectrata.stats.verbs.tests import STATISTICS, Results, run
+from spectrata.stats.verbs.reading import Reading, of_result, read
+from spectrata.stats.verbs.tests import STATISTICS, Results
 
 ONE_NODE, FIVE_NODES = 0.5, 0.9  # shares of the variation above which nodes are named
 LEAST_NODES = 50  # for the five nodes
-KINDS = {"smooth": "smooth", "rough": "rough", "main_divide": "coarse"}
-WATCHED = ("layers", "epochs")
+KINDS = {"r": {1: "alike", -1: "unlike"}, "smooth": {1: "smooth"}, "rough": {1: "rough"}, "main_divide": {1: "coarse"}}
 BATCHES = "Mini-batches are described, not judged: the levels of collapse were chosen on whole graphs."
 NO_P = "r of {} has no p: message passing makes neighbours alike."
 
@@ -83,13 +79,10 @@ def diagnose(
     (['alike', 'chance', 'coarse', 'smooth'], ['chance'])
     """
     if is_dataset(graph):
-        named = {"hops": hops, "weights": weights, "nodes": nodes}
-        given_names = [name for name, value in named.items() if value is not None]
-        if given_names:
-            raise OptionError(f"A result has its graph read already; leave out {', '.join(given_names)}.")
+        refuse_graph_arguments("A result", hops=hops, weights=weights)
         if control is not None or is_watched(graph):
             return _of_layers(graph, control)
-        return found_in(of_result(graph, signal, metric, columns), given, draws, seed)
+        return found_in(of_result(graph, signal, metric, columns, nodes), given, draws, seed)
     if signal is None:
         raise OptionError("Give the signal too: diagnose(graph, signal).")
     how: dict[str, Any] = {"metric": metric, "columns": columns, "labels": labels, "nodes": nodes}
@@ -101,12 +94,17 @@ def is_watched(ds: Any) -> bool:
     return ds.attrs.get("kind") == "mini-batches" or is_rows(ds) or is_run(ds) or is_layers(ds)
 
 
+def layers_of(ds: Any) -> Any:
+    """The layers of the last pass of a watched model."""
+    return one_pass(ds) if is_rows(ds) else last_pass(ds) if is_run(ds) else ds
+
+
 def _of_layers(ds: Any, control: Any) -> Findings:
     """Verdicts on the layers of a watched model, and r of each layer without p where the signal is kept."""
     if ds.attrs.get("kind") == "mini-batches":
         lines = layer_table(ds).splitlines() if ds.attrs.get("snapshot_kind") == "layers" else []
         return Findings(notes=[BATCHES, *lines])
-    layers = one_pass(ds) if is_rows(ds) else last_pass(ds) if is_run(ds) else ds
+    layers = layers_of(ds)
     found = verdicts(layers, control)
     rows = [Finding(one.kind, one.text, 1, one.snapshot, value=one.value) for one in found]
     notes = [*found.notes, *found.layers.splitlines()]
@@ -117,115 +115,52 @@ def _of_layers(ds: Any, control: Any) -> Findings:
     return Findings([*rows, *described], [*notes, *described.notes], described.lines, explained=found.explain())
 
 
-def of_result(ds: Any, signal: Any, metric: str, columns: str) -> Reading:
-    """The graph and signal of a result; an error names what it lacks."""
-    spectra = view(ds)
-    strat = rebuild(spectra)
-    if metric == "auto":
-        metric = spectra.metric
-    if signal is not None:
-        known = as_signal(signal, strat.graph)
-    elif spectra.signal is not None:
-        known = _kept(spectra, spectra.signal)
-    else:
-        lacking = giving_signal(ds, "st.diagnose(result, signal=x)", "st.diagnose({})")
-        raise ResultError(f"Cannot test this result: {lacking}")
-    if "column" in spectra.row_dims:
-        columns = "separate"
-    elif columns == "auto":
-        columns = "joint"
-    metric = "auto" if known.values.shape[2] == 1 or columns == "separate" else metric
-    return of_signal(strat, known, metric, columns, "zero")
-
-
-def _kept(spectra: View, values: np.ndarray) -> Signal:
-    """The signal in a result, in the order of the graph's nodes; columns that were read one by one side by side."""
-    kind = str(spectra.ds.attrs.get("snapshot_kind", ""))
-    rows, names = spectra.rows, spectra.column_names
-    if "column" in spectra.row_dims:  # the last of the dimensions that are stacked
-        names = tuple(spectra.labels("column"))
-        values = values[..., 0].reshape(-1, len(names), spectra.n_nodes).transpose(0, 2, 1)
-        rows = view(spectra.ds.isel(column=0, drop=True)).rows
-    return Signal(np.ascontiguousarray(values), None if rows is None else tuple(rows), kind, names)
-
-
 def found_in(reading: Reading, given: Any = "degree", draws: int | None = None, seed: int = 0) -> Findings:
-    """Test a reading and put it in words."""
-    watched = reading.snapshot_kind in WATCHED
-    return in_words(run(reading, None if watched else given, 0 if watched else draws, seed, with_shares=True))
+    """Test a reading and put it in words; layers and epochs of a model have no p."""
+    given, draws = (None, 0) if reading.is_watched else (given, draws)
+    return in_words(Results(reading, given, draws, seed, with_shares=True))
 
 
 def in_words(results: Results) -> Findings:
     """The findings of tests that were made."""
-    reading, watched = results.reading, results.reading.snapshot_kind in WATCHED
-    name = "" if results.covariates is None else results.covariates.name
+    reading, name = results.reading, results.given
     found = [replace(one, text=sentence(one, name)) for one in _tests(results)]
-    notes = [reading.note] if reading.note else []
-    if watched:
-        notes.append(NO_P.format(reading.snapshot_kind))
+    notes = [reading.note, NO_P.format(reading.snapshot_kind) if reading.is_watched else ""]
     dominated = list(_dominated(reading))
-    left_out = [results.scale_left_out] if results.scale_left_out else []
-    left_out += [results.covariates.note] if results.covariates is not None and results.covariates.note else []
-    lines = [*scale_lines(found, name), *(one.text for one in dominated), *left_out]
-    count = int(np.isfinite(results["p_family"]).sum())
-    return Findings([*found, *dominated], notes, lines, name, count)
+    left_out = [results.left_out, results.covariates.note if results.covariates is not None else ""]
+    lines = [*scale_lines(found, name), *(one.text for one in dominated), *filter(None, left_out)]
+    count = int(np.isfinite(results.made.chance.p_family).sum())
+    return Findings([*found, *dominated], filter(None, notes), lines, name, count)
 
 
 def _tests(results: Results) -> Iterator[Finding]:
     """One finding for every test, in the order of columns, snapshots, statistics and hops."""
-    reading = results.reading
+    reading, made, words = results.reading, results.made, results.verdicts()
     p, p_given = results.decides
+    numbers = {"value": made.value, "chance_low": made.chance.low, "chance_high": made.chance.high}
+    numbers |= {"p": made.chance.p, "p_family": p, "value_given": made.value_given}
+    numbers |= {"p_given": made.given.p, "p_family_given": p_given}
+    rejects, tail = p <= LEVEL, made.chance.tail
+    both = rejects & (p_given <= LEVEL) & (tail == made.given.tail)
     tested = bool(results.draws or np.isfinite(p).any())
     times: tuple[Any, ...] = reading.snapshots or (None,)
-    _, t_count, c_count, h_count = p.shape
-    name = "" if results.covariates is None else results.covariates.name
-    for c, t, s, h in np.ndindex(c_count, t_count, len(STATISTICS), h_count):
+    for c, t, s, h in np.ndindex(len(reading.columns), len(times), len(STATISTICS), len(reading.hops)):
         at = (s, t, c, h)
-        value, tail = float(results["value"][at]), int(np.nan_to_num(results["tail"][at]))
-        if np.isnan(value) and s > 0:
+        if s > 0 and np.isnan(made.value[at]):
             continue
-        rejects = p[at] <= LEVEL
-        both = bool(rejects and p_given[at] <= LEVEL and tail == results["tail_given"][at])
-        kind, word = _kind(STATISTICS[s], bool(rejects), tail), ""
-        if np.isnan(value):
+        # The tail of p; a share below chance has no word of its own.
+        kind, word = KINDS[STATISTICS[s]].get(int(tail[at]) if rejects[at] else 0, "chance"), str(words[at])
+        if np.isnan(made.value[at]):
             kind, word = "undefined", str(results.status[t, c, h])
         elif not tested or (s > 0 and np.isnan(p[at])):
-            kind = "described"
-        else:
-            tails = tail, int(np.nan_to_num(results["tail_given"][at]))
-            word = verdict(float(p[at]), tails[0], float(p_given[at]), tails[1], bool(name), name)
-        yield Finding(
-            kind,
-            "",
-            reading.hops[h],
-            times[t],
-            reading.columns[c].name,
-            value,
-            float(results["low"][at]),
-            float(results["high"][at]),
-            float(results["p"][at]),
-            float(p[at]),
-            float(results["value_given"][at]),
-            float(results["p_given"][at]),
-            float(p_given[at]),
-            word if s == 0 else _share_word(kind, both, name),
-            both or (bool(rejects) and not name),
-            bool(results.near_level[at]),
-            STATISTICS[s],
-        )
-
-
-def _kind(statistic: str, rejects: bool, tail: int) -> str:
-    """The tail of p: a share below chance has no word of its own."""
-    if statistic == "r":
-        return {1: "alike", -1: "unlike"}[tail] if rejects and tail else "chance"
-    return KINDS[statistic] if rejects and tail > 0 else "chance"
-
-
-def _share_word(kind: str, both: bool, name: str) -> str:
-    if kind in ("chance", "described"):
-        return "" if kind == "described" else "chance"
-    return kind if both or not name else f"not beyond {name}"
+            kind, word = "described", ""
+        elif s > 0:
+            word = kind if kind == "chance" or both[at] or not results.given else f"not beyond {results.given}"
+        beyond, near = bool(both[at] or (rejects[at] and not results.given)), bool(results.near_level[at])
+        more: dict[str, Any] = {name: float(array[at]) for name, array in numbers.items()}
+        more |= {"hop": reading.hops[h], "snapshot": times[t], "column": reading.columns[c].name}
+        more |= {"verdict": word, "beyond_degree": beyond, "near_level": near, "statistic": STATISTICS[s]}
+        yield Finding(kind, "", **more)
 
 
 def _dominated(reading: Reading) -> Iterator[Finding]:
@@ -237,7 +172,7 @@ def _dominated(reading: Reading) -> Iterator[Finding]:
         if not len(pairs.ends) or column.kind == "labels":
             continue
         for t, snapshot in enumerate(times):
-            if column.undefined is not None and column.undefined[t]:
+            if column.lacks(t):
                 continue
             ends = moved(column.observed(t, pairs))
             share = pairs.k * np.sum(ends.values[:, 0] ** 2, axis=1) / ends.variation[0]

@@ -11,7 +11,7 @@ from spectrata.stats.nulls.stopping import chance_interval, looks
 from spectrata.stats.observation import Pairs
 from spectrata.stats.verbs.correlogram import dataset
 from spectrata.stats.verbs.reading import Reading, label_column, stratify
-from spectrata.stats.verbs.tests import run
+from spectrata.stats.verbs.tests import Results
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -86,7 +86,7 @@ def homophily(
     known = as_labels(labels, strat.graph, missing)
     column = label_column(known)
     reading = Reading(strat, (column,), None, "", "labels", False)
-    ds = dataset(run(reading, given, draws, seed, with_shares=False), "homophily", draws, seed)
+    ds = dataset(Results(reading, given, draws, seed), "homophily")
     codes = known.codes[column.rows]
     pairs = reading.pairs(column)
     values, low, high, own = _measured(pairs, codes, len(known.classes), looks(len(codes), draws)[:1], seed)

@@ -6,7 +6,11 @@ from typing import Any
 from spectrata.core.spectra import as_stratification
 from spectrata.core.strata import asked_hops
 from spectrata.core.stratification import Stratification
-from spectrata.errors import HopError, OptionError, shown
+from spectrata.errors import HopError, OptionError, argument, shown, warn
+from spectrata.inputs.graphs import as_graph
+
+ALL_HOPS = 4_000  # nodes above which hops=None reads the first three hops
+NEAR_HOPS = 20_000  # and above which it reads hop 1
 
 
 def at_hops(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stratification:
@@ -39,3 +43,18 @@ def at_hops(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Strat
         what = shown(lost[0]) if lost else f"up to {asked}"
         raise HopError(f"The Stratification has the hops {graph.hops}, and not {what}.")
     return graph.only(*kept)
+
+
+def stratify(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stratification:
+    """The strata that a reading uses; all hops of a large graph are not read unless they are asked for."""
+    if isinstance(graph, Stratification) or hops is not None:
+        strat = at_hops(graph, hops, weights)
+    else:
+        known, nearest = as_graph(graph, weights=weights), None
+        if known.n_nodes > ALL_HOPS:
+            nearest = 1 if known.n_nodes > NEAR_HOPS else 3
+            warn(f"Reading hops up to {nearest} of {known.n_nodes:,} nodes; {argument('hops')} asks for others.")
+        strat = Stratification(known, nearest)
+    if not strat.hops:
+        raise HopError("The graph has no edges, and so no pairs of nodes at any hop.")
+    return strat

@@ -13,9 +13,9 @@ from spectrata.stats.nulls.given import Covariates, read_given
 from spectrata.stats.nulls.stopping import Chance, looks
 from spectrata.stats.observation import Observation
 from spectrata.stats.statistics.local import LocalLikeness
-from spectrata.stats.testing import verdict
+from spectrata.stats.testing import verdicts
 from spectrata.stats.verbs.hops import at_hops
-from spectrata.stats.verbs.reading import Column, Reading, read
+from spectrata.stats.verbs.reading import Reading, read
 from spectrata.stats.verbs.write_back import write_back
 
 if TYPE_CHECKING:
@@ -135,66 +135,44 @@ def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> "xr.
     covariates = read_given(given, strat)
     at = looks(strat.graph.n_nodes, draws)
     shape = (len(reading.columns[0].values), len(reading.columns), len(reading.hops), strat.graph.n_nodes)
-    found = Found(shape)
+    found: dict[str, Any] = {name: np.full(shape, np.nan) for name in (*NUMBERS, "tail", "tail_given", "side")}
+    found["status"] = np.full(shape, "no pair at this hop", dtype=object)
+    n_pairs = np.zeros(shape[1:3], dtype=np.int64)
     for index, column in enumerate(reading.columns):
         own = None if covariates is None else covariates.of(column.rows)
         for place, pairs in enumerate(reading.pairs(column)):
-            found.n_pairs[index, place] = len(pairs.ends)
+            n_pairs[index, place] = len(pairs.ends)
             for time in range(shape[0]):
-                _test(found, (time, index, place), column, column.observed(time, pairs), own, at, seed)
-    for kind in ("", "_given"):
-        p = found.numbers[f"p{kind}"]
-        found.numbers[f"q{kind}"] = adjust(p.ravel()).reshape(shape)
-    facts = {"given": "" if covariates is None else covariates.name, "draws": max(at, default=0), "seed": seed}
+                here = (time, index, place, column.rows[pairs.nodes])
+                for name, values in _tested(column.observed(time, pairs), own, at, seed).items():
+                    found[name][here] = values
+    found |= {name: adjust(found[name.replace("q", "p")].ravel()).reshape(shape) for name in ("q", "q_given")}
+    name = "" if covariates is None else covariates.name
+    facts = {"kind": "local", "given": name, "draws": max(at, default=0), "seed": seed}
     facts["note"] = " ".join(one for one in (reading.note, covariates.note if covariates else "") if one)
-    arrays = {name: values for name, values in found.numbers.items() if covariates is not None or "given" not in name}
-    arrays |= {"verdict": _verdicts(found, reading, covariates).astype(str), "status": found.status.astype(str)}
-    n_pairs = {"n_pairs": ("hop", found.n_pairs.max(axis=0))}
-    return labelled(reading, arrays, ("hop", "node"), n_pairs, LONG_NAMES, {"kind": "local"} | facts)
+    arrays = {one: found[one] for one in NUMBERS if covariates is not None or "given" not in one}
+    arrays |= {"verdict": _words(found, reading, name), "status": found["status"].astype(str)}
+    return labelled(reading, arrays, ("hop", "node"), {"n_pairs": ("hop", n_pairs.max(axis=0))}, LONG_NAMES, facts)
 
 
-class Found:
-    """Arrays (T, C, H, n) of all tests; NaN where a node has no pair."""
-
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.numbers = {name: np.full(shape, np.nan) for name in NUMBERS}
-        self.status = np.full(shape, "no pair at this hop", dtype=object)
-        self.tail, self.tail_given, self.side = (np.zeros(shape, dtype=int) for _ in range(3))
-        self.n_pairs = np.zeros(shape[1:3], dtype=np.int64)
-
-
-def _test(
-    into: Found,
-    cell: tuple[int, int, int],
-    column: Column,
-    obs: Observation,
-    covariates: Covariates | None,
-    at: tuple[int, ...],
-    seed: int,
-) -> None:
-    """Both tests of every node at one hop."""
-    pairs = obs.pairs
-    here = (*cell, column.rows[pairs.nodes])
-    free = LocalLikeness(obs)
-    into.numbers["r"][here], into.numbers["participation"][here] = free.value, pairs.k
-    into.status[here] = np.where(np.isnan(free.unit), "at the mean of all ends", "ok")
+def _tested(obs: Observation, covariates: Covariates | None, at: tuple[int, ...], seed: int) -> dict[str, Any]:
+    """Both tests of every node with a pair at one hop, by name, arrays (m,)."""
+    pairs, free = obs.pairs, LocalLikeness(obs)
+    found: dict[str, Any] = {"r": free.value, "participation": pairs.k}
     if not free.is_defined:
-        into.status[here] = "no variance among nodes with a pair"
-        return
-    into.side[here] = np.sign(free.own[:, 0])
+        return found | {"status": "no variance among nodes with a pair"}
+    found["status"] = np.where(np.isnan(free.unit), "at the mean of all ends", "ok")
     chance = _chance(free, at, seed)
-    into.numbers["p"][here], into.tail[here] = chance.p[:, 0], chance.tail[:, 0]
-    into.numbers["chance_low"][here] = chance.low[:, 0] * free.unit
-    into.numbers["chance_high"][here] = chance.high[:, 0] * free.unit
+    found |= {"p": chance.p[:, 0], "tail": chance.tail[:, 0], "side": np.sign(free.own[:, 0])}
+    found |= {"chance_low": chance.low[:, 0] * free.unit, "chance_high": chance.high[:, 0] * free.unit}
     if covariates is None:
-        return
+        return found
     beyond = obs.beyond(covariates.at(pairs.participation))
     if beyond.is_explained:
-        into.status[here] = covariates.why_untested(pairs.participation)
-        return
-    into.numbers["r_given"][here] = LocalLikeness(Observation(beyond.values, pairs, beyond.rounding)).value
+        return found | {"status": covariates.why_untested(pairs.participation)}
+    found["r_given"] = LocalLikeness(Observation(beyond.values, pairs, beyond.rounding)).value
     held = _chance(LocalLikeness(obs, beyond.values, covariates.blocks), at, seed)
-    into.numbers["p_given"][here], into.tail_given[here] = held.p[:, 0], held.tail[:, 0]
+    return found | {"p_given": held.p[:, 0], "tail_given": held.tail[:, 0]}
 
 
 def _chance(likeness: LocalLikeness, at: tuple[int, ...], seed: int) -> Chance:
@@ -206,18 +184,12 @@ def _chance(likeness: LocalLikeness, at: tuple[int, ...], seed: int) -> Chance:
     return run_columns((likeness.value / likeness.unit)[:, None], draw, at, steps)
 
 
-def _verdicts(found: Found, reading: Reading, covariates: Covariates | None) -> np.ndarray:
+def _words(found: dict[str, np.ndarray], reading: Reading, given: str) -> np.ndarray:
     """The words of every node."""
-    words = np.full(found.status.shape, "not tested", dtype=object)
-    name = "" if covariates is None else covariates.name
-    q, q_given = found.numbers["q"], found.numbers["q_given"]
-    for cell in zip(*np.nonzero(np.isfinite(q)), strict=True):
-        tails = int(found.tail[cell]), int(found.tail_given[cell])
-        word = verdict(q[cell], tails[0], q_given[cell], tails[1], covariates is not None, name)
-        if word in ("alike", "unlike"):
-            kind = reading.columns[cell[1]].kind
-            own = WORDS.get(kind, WORDS["vectors"])
-            key: Any = (tails[0], int(found.side[cell])) if kind == "numbers" else tails[0]
-            word = own[key]
-        words[cell] = word
-    return words
+    words = verdicts(found["q"], found["tail"], found["q_given"], found["tail_given"], given).astype(object)
+    words[np.isnan(found["q"])] = "not tested"
+    for cell in zip(*np.nonzero(np.isin(words, ("alike", "unlike"))), strict=True):
+        kind, tail = reading.columns[cell[1]].kind, int(found["tail"][cell])
+        key: Any = (tail, int(found["side"][cell])) if kind == "numbers" else tail
+        words[cell] = WORDS.get(kind, WORDS["vectors"])[key]
+    return words.astype(str)

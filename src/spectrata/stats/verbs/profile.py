@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.core.spectra import refuse_graph_arguments
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, ResultError, SpectrataError
 from spectrata.inputs.readers.arrays import is_dataset
@@ -15,16 +16,16 @@ from spectrata.inputs.signals import Signal
 from spectrata.results.schema import view
 from spectrata.stats.describe.levels import rebuild
 from spectrata.stats.findings import Finding, Findings
-from spectrata.stats.findings.watched import is_rows, is_run, last_pass, one_pass
+from spectrata.stats.findings.watched import is_run
 from spectrata.stats.observation import RANDOM_WALK, moved
 from spectrata.stats.statistics.shares import MOST_NODES
 from spectrata.stats.verbs.calibrate import calibrate
-from spectrata.stats.verbs.diagnose import diagnose, found_in, in_words, is_watched, of_result
-from spectrata.stats.verbs.hops import at_hops
+from spectrata.stats.verbs.diagnose import diagnose, found_in, in_words, is_watched, layers_of
+from spectrata.stats.verbs.hops import stratify
 from spectrata.stats.verbs.local import local_of
 from spectrata.stats.verbs.rank_columns import SIGNIFICANT, ranked
-from spectrata.stats.verbs.reading import Column, Reading, read, stratify
-from spectrata.stats.verbs.tests import run
+from spectrata.stats.verbs.reading import Column, Reading, of_result, read
+from spectrata.stats.verbs.tests import Results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +88,7 @@ class Profile:
     def local(self) -> "xr.Dataset | None":
         """Likeness of every node with its neighbours, as from :func:`spectrata.local`, of the first columns."""
         n = self.strat.graph.n_nodes
-        if self.shown is None or n > MANY_NODES or is_layers_of(self.shown):
+        if self.shown is None or n > MANY_NODES or self.shown.is_watched:
             return None
         columns = self.shown.columns[: max(1, LOCAL // n)]
         some = replace(self.shown, strat=self.strat.only(self.hops[0]), columns=columns)
@@ -108,10 +109,10 @@ class Profile:
         By eigenspace, above 300 components in 30 bins.
         """
         known = self._values
-        if known is None:
+        if known is None or self.shown is None:
             return None
         level: dict[str, Any] = {"level": "band", "bands": BINS} if self.strat.graph.n_nodes > COMPONENTS else {}
-        draws = 0 if is_layers_of(self.shown) else DRAWS
+        draws = 0 if self.shown.is_watched else DRAWS
         how: dict[str, Any] = {"metric": "euclidean", "draws": draws, "seed": self.seed, **self._read_as, **level}
         return calibrate(self._walk, known, "gft", **how)
 
@@ -180,11 +181,6 @@ class Profile:
         return f"{name}: {words}" if name else words[0].upper() + words[1:]
 
 
-def is_layers_of(reading: Reading | None) -> bool:
-    """Whether a reading is of a watched model, which has no p."""
-    return reading is not None and reading.snapshot_kind in ("layers", "epochs")
-
-
 def profile(
     graph: Any,
     signal: Any = None,
@@ -228,12 +224,11 @@ def profile(
     """
     asked: dict[str, Any] = {"given": given, "draws": draws, "seed": seed}
     if is_dataset(graph):
-        if any(one is not None for one in (hops, weights, nodes)):
-            raise OptionError("A result has its graph read already; leave out hops, weights and nodes.")
+        refuse_graph_arguments("A result", hops=hops, weights=weights)
         if is_watched(graph):
             return _of_run(graph, asked)
         try:
-            reading = of_result(graph, signal, metric, columns)
+            reading = of_result(graph, signal, metric, columns, nodes)
         except ResultError as problem:
             if signal is not None or "signal" in graph:
                 raise
@@ -241,36 +236,22 @@ def profile(
         return _tested(reading, asked, graph)
     if signal is None:
         raise OptionError("Give the signal too: profile(graph, signal).")
-    strat = _strata(graph, hops, weights)
+    strat = stratify(graph, hops, weights)
+    if hops is None and not isinstance(graph, Stratification):
+        strat = strat.only(*strat.hops[: NEAR if strat.graph.n_nodes <= LARGE else FEW])
     how: dict[str, Any] = {"metric": metric, "columns": columns, "labels": labels, "nodes": nodes}
     return _tested(read(strat, signal, zero_vectors="zero", **how), asked)
-
-
-def _strata(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stratification:
-    if hops is not None:
-        return stratify(at_hops(graph, hops, weights), None, None)
-    strat = stratify(graph, None, weights)
-    if isinstance(graph, Stratification):
-        return strat
-    return strat.only(*strat.hops[: NEAR if strat.graph.n_nodes <= LARGE else FEW])
 
 
 def _tested(reading: Reading, asked: dict[str, Any], result: Any = None) -> Profile:
     """All tests of a reading, and the ranking of its columns."""
     if reading.snapshots is not None and len(reading.snapshots) > TESTED:
-        ends = [0, len(reading.snapshots) - 1]
-        columns = tuple(
-            replace(one, values=one.values[ends], undefined=None if one.undefined is None else one.undefined[ends])
-            for one in reading.columns
-        )
-        times = tuple(reading.snapshots[at] for at in ends)
         note = f"Of {len(reading.snapshots):,} snapshots the first and the last are tested."
-        reading = replace(reading, columns=columns, snapshots=times, note=f"{reading.note} {note}".strip())
+        reading = replace(reading.at_snapshots([0, -1]), note=f"{reading.note} {note}".strip())
     if len(reading.columns) < 2:
-        found = found_in(reading, asked["given"], asked["draws"], asked["seed"])
-        return Profile(reading.strat, reading, found, None, result, **asked)
-    results = run(reading, asked["given"], asked["draws"], asked["seed"], with_shares=True)
-    table = ranked(results, _reach(results.verdicts()[-1], reading.hops))
+        return Profile(reading.strat, reading, found_in(reading, **asked), None, result, **asked)
+    results = Results(reading, **asked, with_shares=True)
+    table = ranked(results, _reach(results.verdicts()[0, -1], reading.hops))
     return Profile(reading.strat, reading, in_words(results), table, result, **asked)
 
 
@@ -284,7 +265,7 @@ def _reach(verdicts: np.ndarray, hops: Sequence[Any]) -> np.ndarray:
 
 def _of_run(ds: "xr.Dataset", asked: dict[str, Any]) -> Profile:
     """The layers of a watched model: verdicts, and r without p where activations were kept."""
-    layers = one_pass(ds) if is_rows(ds) else last_pass(ds) if is_run(ds) else ds
+    layers = layers_of(ds)
     if "magnitude" not in layers:
         raise ResultError(
             "This run holds no spectra, and so no graph; use w.report(path), or watch with algorithms='gft'."

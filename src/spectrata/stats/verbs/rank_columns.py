@@ -12,7 +12,7 @@ from spectrata.stats.nulls.stopping import LEVEL, LOOKS
 from spectrata.stats.observation import observe
 from spectrata.stats.statistics.shares import BANDS, LEAST_COMPONENTS, MOST_NODES
 from spectrata.stats.verbs.reading import Reading, read
-from spectrata.stats.verbs.tests import Results, run
+from spectrata.stats.verbs.tests import Results
 from spectrata.stats.verbs.write_back import write_back
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def rank_columns(
         columns = [replace(columns[0], name=0)]
     reading = replace(reading, columns=tuple(columns), snapshots=None, separate=True)
     first = replace(reading, strat=reading.strat.only(reading.hops[0]))
-    results = run(first, given, draws, seed, with_shares=False)
-    verdicts = results.verdicts()[0, :, 0]
+    results = Results(first, given, draws, seed)
+    verdicts = results.verdicts()[0, 0, :, 0]
     chosen = np.flatnonzero(np.isin(verdicts.astype(str), SIGNIFICANT))
     table = ranked(results, _reach(reading, results, chosen, given, draws, seed))
     if write:
@@ -100,9 +100,10 @@ def ranked(results: Results, reach: np.ndarray) -> "pd.DataFrame":
 
     reading = results.reading
     reading = replace(reading, strat=reading.strat.only(reading.hops[0]))
-    verdicts = results.verdicts()[-1, :, 0]
+    verdicts = results.verdicts()[0, -1, :, 0]
     chosen = np.flatnonzero(np.isin(verdicts.astype(str), SIGNIFICANT))
-    low, high, r = (results[name][0, -1, :, 0] for name in ("low", "high", "value"))
+    made, (q, q_given) = results.made, results.q
+    low, high, r = made.chance.low[0, -1, :, 0], made.chance.high[0, -1, :, 0], made.value[0, -1, :, 0]
     width = np.where(high > low, high - low, np.nan)
     table = pd.DataFrame(
         {
@@ -111,13 +112,16 @@ def ranked(results: Results, reach: np.ndarray) -> "pd.DataFrame":
             "r": r,
             "chance_low": low,
             "chance_high": high,
-            **{name: results[name][0, -1, :, 0] for name in ("p", "q", "p_given", "q_given")},
-            "r_given": results["value_given"][0, -1, :, 0],
+            "p": made.chance.p[0, -1, :, 0],
+            "q": q[0, -1, :, 0],
+            "p_given": made.given.p[0, -1, :, 0],
+            "q_given": q_given[0, -1, :, 0],
+            "r_given": made.value_given[0, -1, :, 0],
             "verdict": verdicts,
             "effect": (r - (low + high) / 2) / width,
             "reach": reach,
             "scale": _scale(reading, chosen),
-            "p_from_tail": results["by_tail"][0, -1, :, 0] == 1,
+            "p_from_tail": made.chance.by_tail[0, -1, :, 0],
             "status": results.status[-1, :, 0],
         }
     )
@@ -135,15 +139,14 @@ def _reach(
     if len(reading.hops) == 1 or not len(chosen):
         return found
     some = replace(reading, columns=tuple(reading.columns[at] for at in chosen))
-    results = run(some, given, draws, seed, with_shares=False)
+    results = Results(some, given, draws, seed)
+    nulls = [results.made.chance] if results.covariates is None else [results.made.chance, results.made.given]
     level = LEVEL * len(chosen) / len(reading.columns)
-    tail = first["tail"][0, 0, chosen, 0]
+    tail = first.made.chance.tail[0, 0, chosen, 0]
     going = np.ones(len(chosen), dtype=bool)
     for h, hop in enumerate(reading.hops[1:], start=1):
-        passes = (results["p"][0, 0, :, h] <= level) & (results["tail"][0, 0, :, h] == tail)
-        if results.covariates is not None:
-            passes &= (results["p_given"][0, 0, :, h] <= level) & (results["tail_given"][0, 0, :, h] == tail)
-        going &= passes
+        for null in nulls:
+            going &= (null.p[0, 0, :, h] <= level) & (null.tail[0, 0, :, h] == tail)
         found[chosen[going]] = hop if not isinstance(hop, str) else h + 1
     return found
 

@@ -1,66 +1,52 @@
 """What a reading tests: a graph and a signal in any form become columns of numbers, vectors or labels at some hops."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from spectrata.core.spectra import as_stratification
 from spectrata.core.stratification import Stratification
 from spectrata.errors import (
-    DuplicateNameError,
-    HopError,
     OptionError,
+    ResultError,
     SignalTypeError,
     SignalValueError,
     SpectrataError,
     argument,
     shown,
-    warn,
 )
-from spectrata.inputs.graphs import Graph
+from spectrata.inputs.columns import COLUMNS
 from spectrata.inputs.labels import Labels, as_labels
 from spectrata.inputs.numbers import one_of
+from spectrata.inputs.rows import refuse_repeated
 from spectrata.inputs.signals import DOUBLE, Signal, as_signal, potential
+from spectrata.results.schema import View, view
+from spectrata.stats.describe.levels import rebuild
+from spectrata.stats.findings.watched import giving_signal
 from spectrata.stats.observation import Observation, Pairs, observe, pairs_of
-
-COLUMNS = ("auto", "joint", "separate")
-ALL_HOPS = 4_000  # nodes above which hops=None reads the first three hops
-NEAR_HOPS = 20_000  # and above which it reads hop 1
+from spectrata.stats.verbs.hops import stratify
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One signal that is tested by itself: a column, one vector per node, or labels.
+    """One signal that is tested by itself: a column, one vector per node, or labels."""
 
-    Attributes
-    ----------
-    name : object
-        None where there is one signal and no table.
-    kind : {"numbers", "vectors", "directions", "labels"}
-    values : ndarray, shape (T, n, d)
-        One entry for each snapshot.
-    rows : ndarray of int, shape (n,)
-        Nodes of the graph; labels may be missing for some.
-    rounding : float
-    undefined : ndarray of bool, shape (T,)
-        Snapshots in which a vector has no direction.
-    classes : tuple
-        Of labels.
-    """
-
-    name: Any
-    kind: str
-    values: np.ndarray
-    rows: np.ndarray
+    name: Any  # None where there is one signal and no table
+    kind: str  # "numbers", "vectors", "directions" or "labels"
+    values: np.ndarray  # (T, n, d), one entry for each snapshot
+    rows: np.ndarray  # (n,) nodes of the graph; labels may be missing for some
     rounding: float = DOUBLE
-    undefined: np.ndarray | None = None
-    classes: tuple[Any, ...] = ()
+    undefined: np.ndarray | None = None  # (T,) snapshots in which a vector has no direction
+    classes: tuple[Any, ...] = ()  # of labels
 
     def observed(self, snapshot: int, pairs: Pairs) -> Observation:
         """One snapshot on the pairs of a hop."""
         return observe(self.values[snapshot], pairs, self.rounding)
+
+    def lacks(self, snapshot: int) -> bool:
+        """Whether a vector has no direction in a snapshot."""
+        return self.undefined is not None and bool(self.undefined[snapshot])
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +55,10 @@ class Reading:
 
     strat: Stratification
     columns: tuple[Column, ...]
-    snapshots: tuple[Any, ...] | None
-    snapshot_kind: str
-    metric: str
-    separate: bool
+    snapshots: tuple[Any, ...] | None = None
+    snapshot_kind: str = ""
+    metric: str = "labels"
+    separate: bool = False
     note: str = ""
 
     @property
@@ -80,37 +66,24 @@ class Reading:
         """Labels of the strata."""
         return self.strat.hops
 
+    @property
+    def is_watched(self) -> bool:
+        """Whether the snapshots are layers or epochs of a model, which have no p."""
+        return self.snapshot_kind in ("layers", "epochs")
+
+    def at_snapshots(self, some: list[int]) -> "Reading":
+        """Some of the snapshots."""
+
+        def cut(one: Column) -> Column:
+            undefined = None if one.undefined is None else one.undefined[some]
+            return replace(one, values=one.values[some], undefined=undefined)
+
+        times = None if self.snapshots is None else tuple(self.snapshots[at] for at in some)
+        return replace(self, columns=tuple(map(cut, self.columns)), snapshots=times)
+
     def pairs(self, column: Column) -> list[Pairs]:
         """The pairs of every hop among the nodes of a column."""
-        rows = None if len(column.rows) == self.strat.graph.n_nodes else column.rows
-        return [pairs_of(self.strat, hop, rows) for hop in self.hops]
-
-
-def stratify(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stratification:
-    """The stratification that a reading uses; all hops of a large graph are not read unless they are asked for."""
-    if isinstance(graph, Stratification) or hops is not None:
-        return _with_hops(as_stratification(graph, hops, weights=weights))
-    one = Stratification(graph, 1, weights=weights) if not _is_small(graph) else None
-    if one is None:
-        return _with_hops(Stratification(graph, None, weights=weights))
-    n = one.graph.n_nodes
-    if n <= ALL_HOPS:
-        return _with_hops(Stratification(one.graph, None))
-    nearest = 1 if n > NEAR_HOPS else 3
-    warn(f"Reading hops up to {nearest} of {n:,} nodes; {argument('hops')} asks for others.")
-    return _with_hops(one if nearest == 1 else Stratification(one.graph, nearest))
-
-
-def _is_small(graph: Any) -> bool:
-    """Whether a graph object says that it has few nodes, before it is read."""
-    count = getattr(graph, "number_of_nodes", None)
-    return callable(count) and hasattr(graph, "adj") and count() <= ALL_HOPS
-
-
-def _with_hops(strat: Stratification) -> Stratification:
-    if not strat.hops:
-        raise HopError("The graph has no edges, and so no pairs of nodes at any hop.")
-    return strat
+        return [pairs_of(self.strat, hop, column.rows) for hop in self.hops]
 
 
 def read(
@@ -129,25 +102,27 @@ def read(
     one_of(columns, "columns", COLUMNS)
     strat = stratify(graph, hops, weights)
     if signal is None:
-        signal = table_of(strat.graph)
+        if "X" not in strat.graph.attributes:
+            raise OptionError("Give the signal too: only an AnnData has a table of its own.")
+        signal = "X"
     if labels:
-        column = label_column(as_labels(signal, strat.graph))
-        return Reading(strat, (column,), None, "", "labels", False)
+        return Reading(strat, (label_column(as_labels(signal, strat.graph)),))
     try:
         known = as_signal(signal, strat.graph, nodes, texts=True)
-    except (SignalTypeError, SignalValueError):
-        texts = _as_texts(signal, strat)
-        if texts is None:
-            raise
-        return Reading(strat, (texts,), None, "", "labels", False)
+    except (SignalTypeError, SignalValueError) as error:
+        return Reading(strat, (_texts(signal, strat, error),))
     return of_signal(strat, known, metric, columns, zero_vectors)
 
 
-def table_of(graph: Graph) -> str:
-    """The name of the table that comes with a graph: ``X`` of an AnnData."""
-    if "X" not in graph.attributes:
-        raise OptionError("Give the signal too: only an AnnData has a table of its own.")
-    return "X"
+def _texts(signal: Any, strat: Stratification, error: SpectrataError) -> Column:
+    """Labels, where what is no number is text."""
+    try:
+        labels = as_labels(signal, strat.graph)
+    except SpectrataError:
+        raise error from None
+    if not any(isinstance(one, str) for one in labels.classes):
+        raise error
+    return label_column(labels)
 
 
 def of_signal(strat: Stratification, known: Signal, metric: str, columns: str, zero_vectors: str) -> Reading:
@@ -156,23 +131,20 @@ def of_signal(strat: Stratification, known: Signal, metric: str, columns: str, z
         columns = known.reading
     values, everyone = known.values, np.arange(strat.graph.n_nodes)
     width = values.shape[2]
-    separate = columns == "separate" and (width > 1 or known.columns is not None)
-    found: list[Column] = []
-    note = ""
     if columns == "separate" and metric == "angular":
         raise OptionError(
             f"{argument('columns', 'separate')} compares single numbers, which have no direction; leave out "
             f"{argument('metric', 'angular')}."
         )
     if width == 0 and len(known.texts) == 1:  # one attribute or column of text
-        return Reading(strat, (label_column(known.texts[0][1]),), None, "", "labels", False)
-    if separate or known.texts:
+        return Reading(strat, (label_column(known.texts[0][1]),))
+    if known.texts or (columns == "separate" and (width > 1 or known.columns is not None)):
         names = known.columns if known.columns is not None and len(known.columns) == width else tuple(range(width))
-        _refuse_twice([*names, *(name for name, _ in known.texts)])
+        refuse_repeated([*names, *(name for name, _ in known.texts)], "The signal")
         found = [Column(name, "numbers", values[:, :, [at]], everyone, known.rounding) for at, name in enumerate(names)]
         found += [label_column(one, name, len(values)) for name, one in known.texts]
         return Reading(strat, tuple(found), known.snapshots, known.kind, "euclidean", True)
-    field = potential(known, metric, zero_vectors, strat.graph.names)
+    field, note = potential(known, metric, zero_vectors, strat.graph.names), ""
     kind = "numbers" if width == 1 else ("directions" if field.metric == "angular" else "vectors")
     if kind == "directions":
         note = f"Vectors of {width} columns are compared by direction (metric='angular')."
@@ -181,15 +153,6 @@ def of_signal(strat: Stratification, known: Signal, metric: str, columns: str, z
         note += f" {lost} node{'s have' if lost > 1 else ' has'} a zero vector." if lost else ""
     column = Column(None, kind, field.values, everyone, known.rounding, field.undefined)
     return Reading(strat, (column,), known.snapshots, known.kind, field.metric, False, note)
-
-
-def _as_texts(signal: Any, strat: Stratification) -> Column | None:
-    """Labels, where what is no number is text."""
-    try:
-        labels = as_labels(signal, strat.graph)
-    except SpectrataError:
-        return None
-    return label_column(labels) if any(isinstance(one, str) for one in labels.classes) else None
 
 
 def label_column(labels: Labels, name: Any = None, snapshots: int = 1) -> Column:
@@ -203,9 +166,36 @@ def label_column(labels: Labels, name: Any = None, snapshots: int = 1) -> Column
     return Column(name, "labels", np.stack([values] * snapshots), rows, classes=labels.classes)
 
 
-def _refuse_twice(names: list[Any]) -> None:
-    if len(set(names)) < len(names):
-        twice = next(name for at, name in enumerate(names) if name in names[:at])
-        raise DuplicateNameError(
-            f"The signal has the column {shown(twice)} twice; rename one, or use {argument('columns', 'joint')}."
-        )
+# ---- results
+
+
+def of_result(ds: Any, signal: Any, metric: str, columns: str, nodes: Any = None) -> Reading:
+    """The graph and signal of a result, or another signal on its graph; an error names what it lacks."""
+    spectra = view(ds)
+    strat = rebuild(spectra)
+    if metric == "auto":
+        metric = spectra.metric
+    known = as_signal(signal, strat.graph, nodes) if signal is not None else kept_signal(spectra)
+    if known is None:
+        lacking = giving_signal(ds, "st.diagnose(result, signal=x)", "st.diagnose({})")
+        raise ResultError(f"Cannot test this result: {lacking}")
+    if "column" in spectra.row_dims:
+        columns = "separate"
+    elif columns == "auto":
+        columns = "joint"
+    metric = "auto" if known.values.shape[2] == 1 or columns == "separate" else metric
+    return of_signal(strat, known, metric, columns, "zero")
+
+
+def kept_signal(spectra: View) -> Signal | None:
+    """The signal in a result, in the order of the graph's nodes; columns that were read one by one side by side."""
+    values = spectra.signal
+    if values is None:
+        return None
+    kind = str(spectra.ds.attrs.get("snapshot_kind", ""))
+    rows, names = spectra.rows, spectra.column_names
+    if "column" in spectra.row_dims:  # the last of the dimensions that are stacked
+        names = tuple(spectra.labels("column"))
+        values = values[..., 0].reshape(-1, len(names), spectra.n_nodes).transpose(0, 2, 1)
+        rows = view(spectra.ds.isel(column=0, drop=True)).rows
+    return Signal(np.ascontiguousarray(values), None if rows is None else tuple(rows), kind, names)

@@ -115,7 +115,12 @@ class WandbWriter:
     def __init__(self, run: Any = None, everything: bool = False, **arguments: Any) -> None:
         self._own, self.run, self.everything = False, run, everything
         if run is None:
-            self._own, self.run = _active_run(arguments)
+            try:
+                import wandb
+            except ImportError:
+                raise missing_extra("wandb", "wandb", "Logging to Weights & Biases") from None
+            self._own = wandb.run is None
+            self.run = wandb.init(**arguments) if self._own else wandb.run
         self.run.define_metric(AXIS)
         self.run.define_metric(f"{PREFIX}/*", step_metric=AXIS)
 
@@ -133,13 +138,3 @@ class WandbWriter:
         """Finish the run where it was started here."""
         if self._own:
             self.run.finish()
-
-
-def _active_run(arguments: dict[str, Any]) -> tuple[bool, Any]:
-    """The active run, or a new one; whether it is new."""
-    try:
-        import wandb
-    except ImportError:
-        raise missing_extra("wandb", "wandb", "Logging to Weights & Biases") from None
-    own = wandb.run is None
-    return own, wandb.init(**arguments) if own else wandb.run

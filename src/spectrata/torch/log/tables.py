@@ -1,15 +1,15 @@
 """Rows of a run as a table, and a file that it grows in: CSV or JSON lines."""
 
 import json
-import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from spectrata.errors import OptionError, ResultError
 from spectrata.results.atomic_io import cannot_write
+from spectrata.stats.describe.summary import summary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,8 @@ def table(ds: "xr.Dataset") -> "pd.DataFrame":
     """One row per layer and pass, and per hop where there are spectra.
 
     Columns: ``layer``, ``role``, ``step``, ``epoch``, ``mode``, ``hop``, the measures (on rows of the first hop),
-    of spectra ``off_zero``, ``gradient_norm`` and a share of energy per algorithm and band, and ``status``.
+    of spectra ``off_zero``, ``gradient_norm`` and the ``lowest``, ``highest`` and ``centroid`` of
+    :func:`spectrata.summary` for each algorithm, and ``status``.
     """
     import pandas as pd
 
@@ -44,11 +45,9 @@ def table(ds: "xr.Dataset") -> "pd.DataFrame":
     for name in ("off_zero", "gradient_norm"):
         if name in ds:
             columns[name] = ds[name].transpose("snapshot", "hop").values.ravel()
-    if "band_share" in ds:
-        shares = ds["band_share"].transpose("algorithm", ..., "snapshot", "hop").values
-        for algorithm, name in enumerate(ds["algorithm"].values):
-            for band in range(shares.shape[1]):
-                columns[f"{name}_band_{band + 1}"] = shares[algorithm, band].ravel()
+    if "magnitude" in ds:
+        for algorithm, found in summary(ds).groupby("algorithm", sort=False):
+            columns |= {f"{algorithm}_{name}": found[name].to_numpy() for name in ("lowest", "highest", "centroid")}
     first = columns["hop"] == hops[0]
     for name in map(str, ds.data_vars):
         if ds[name].dims == ("snapshot",) and name != "status":
@@ -57,8 +56,8 @@ def table(ds: "xr.Dataset") -> "pd.DataFrame":
     if "algorithm" in ds["status"].dims:
         words = ds["status"].transpose("snapshot", "hop", "algorithm").values
     bad = np.where(words != "ok", words, "").astype(object)
-    found = np.array([[max(cell, key=len) or "ok" for cell in line] for line in bad])
-    columns["status"] = np.broadcast_to(found, (rows, len(hops))).ravel()
+    worst = np.array([[max(cell, key=len) or "ok" for cell in line] for line in bad])
+    columns["status"] = np.broadcast_to(worst, (rows, len(hops))).ravel()
     return pd.DataFrame(columns)
 
 
@@ -102,10 +101,13 @@ class TableWriter:
         self._drop_half_a_line()
         size = self.path.stat().st_size if self.path.exists() else 0
         if self.path.suffix == ".jsonl":
-            text = "".join(json.dumps(_plain(row)) + "\n" for row in rows.to_dict("records"))
+            plain = rows.astype(object).replace([np.nan, np.inf, -np.inf], None)  # JSON has no NaN
+            text = "".join(json.dumps(row) + "\n" for row in plain.to_dict("records"))
         else:
             if size:
-                self._same_columns(list(rows.columns))
+                with self.path.open(encoding="utf-8") as file:
+                    if file.readline().strip().split(",") != list(rows.columns):
+                        raise ResultError(f"{self.path} has other columns than this run; use another file.")
             text = rows.to_csv(index=False, header=not size, lineterminator="\n")
         try:
             with self.path.open("a", encoding="utf-8", newline="") as file:
@@ -124,20 +126,5 @@ class TableWriter:
         if held and not held.endswith(b"\n"):
             os.truncate(self.path, held.rfind(b"\n") + 1)
 
-    def _same_columns(self, columns: list[str]) -> None:
-        with self.path.open(encoding="utf-8") as file:
-            header = file.readline().strip().split(",")
-        if header != columns:
-            raise ResultError(f"{self.path} has other columns than this run; use another file.")
-
     def close(self) -> None:
         """Nothing is held open."""
-
-
-def _plain(row: dict[Any, Any]) -> dict[str, Any]:
-    """Numbers as JSON has them: no NaN."""
-    out = {}
-    for name, value in row.items():
-        value = value.item() if isinstance(value, np.generic) else value
-        out[str(name)] = None if isinstance(value, float) and not math.isfinite(value) else value
-    return out

@@ -9,6 +9,7 @@ one line of JSON each. One process writes a log at a time.
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,13 +146,11 @@ class ZarrLog:
             self.lock()
             try:
                 self._cut_uncommitted()
-                ds = self.lazy()
-                now = labelled(ds, labels)
+                now = labelled(self.lazy(), labels)
                 group: Any = zarr.open_group(self.path, mode="r+", use_consolidated=False)
-                if not np.array_equal(ds["epoch"].values, now["epoch"].values):
-                    group["epoch"][:], group["snapshot"][:] = now["epoch"].values, now["snapshot"].values
-                if "made_with" in group:
-                    group["made_with"][...] = now["made_with"].item()
+                for name in ("epoch", "snapshot", "made_with"):
+                    if name in group and not np.array_equal(group[name][...], now[name].values):
+                        group[name][...] = now[name].values
                 group.attrs.update(dict(facts))
                 zarr.consolidate_metadata(self.path, zarr_format=2)
             except OSError as problem:
@@ -166,42 +165,52 @@ class ZarrLog:
         """Put what a killed run left in the journal into the log."""
         if not self.journal.is_file():
             return
+        scores: dict[int, dict[str, float]] = {}
+        known: set[tuple[str, int]] = set()
+        if self.exists():
+            held = self.lazy()
+            scores = read_scores(held)
+            known = set(zip(held["layer"].values.tolist(), held["step"].values.tolist(), strict=True))
         facts: dict[str, Any] = {}
         rows: list[Row] = []
         labels: dict[int, int] = {}
-        scores: dict[int, dict[str, float]] = {}
-        for line in _lines(self.journal):
+        for line in self._lines():
             facts |= line.get("facts", {})
             rows += [Row(**row) for row in line.get("rows", ()) if _is_row(row)]
-            if not isinstance(line.get("epoch"), int):
-                continue
-            labels |= dict.fromkeys(line.get("steps", ()), line["epoch"])
-            if "scores" in line:
-                scores.setdefault(line["epoch"], {}).update(line["scores"])
-        held = self.lazy() if self.exists() else None
-        if held is not None:
-            known = set(zip(held["layer"].values.tolist(), held["step"].values.tolist(), strict=True))
-            rows = [row for row in rows if (row.layer, row.step) not in known]
+            if isinstance(line.get("epoch"), int):
+                labels |= dict.fromkeys(line.get("steps", ()), line["epoch"])
+                scores.setdefault(line["epoch"], {}).update(line.get("scores", {}))
+        rows = [row for row in rows if (row.layer, row.step) not in known]
         if rows:
-            kind = {"kind": facts.pop("kind")} if "kind" in facts else {}
-            self.write(labelled(measures_of(rows, None).assign_attrs(facts | kind), labels))
-        if labels or scores or rows:
-            known_scores = json.loads(held.attrs.get("scores", "{}")) if held is not None else {}
-            self.finish(labels, {"scores": joined_scores(known_scores, scores), "epochs": len(set(labels.values()))})
+            self.write(labelled(measures_of(rows, facts.get("graph_hash") == "").assign_attrs(facts), labels))
+        if labels or rows:
+            self.finish(labels, {"scores": scores_json(scores), "epochs": len(set(labels.values()))})
         self.journal.unlink(missing_ok=True)
 
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        """The lines of the journal; the last of a killed run may be half a line."""
+        for text in self.journal.read_text(encoding="utf-8", errors="replace").splitlines():
+            with suppress(ValueError, RecursionError):
+                line = json.loads(text)
+                if isinstance(line, dict):
+                    yield line
 
-def joined_scores(known: dict[str, list], more: Mapping[int, Mapping[str, float]]) -> str:
-    """Scores of a log, and those of more epochs, as JSON: the epochs, and one list for each name."""
-    by_epoch: dict[int, dict[str, Any]] = {}
-    for at, epoch in enumerate(known.get("epoch", [])):
-        by_epoch[epoch] = {name: values[at] for name, values in known.items() if name != "epoch"}
-    for epoch, scores in more.items():
-        by_epoch.setdefault(epoch, {}).update(scores)
-    epochs = sorted(by_epoch)
-    names = dict.fromkeys(name for epoch in epochs for name in by_epoch[epoch])
-    columns = {name: [by_epoch[epoch].get(name) for epoch in epochs] for name in names}
-    return json.dumps({"epoch": epochs} | columns) if names else "{}"
+
+def scores_json(scores: Mapping[int, Mapping[str, float]]) -> str:
+    """Scores by epoch as JSON: the epochs, and one list for each name."""
+    epochs = sorted(epoch for epoch, known in scores.items() if known)
+    names = dict.fromkeys(name for epoch in epochs for name in scores[epoch])
+    return json.dumps({"epoch": epochs} | {name: [scores[epoch].get(name) for epoch in epochs] for name in names})
+
+
+def read_scores(ds: "xr.Dataset") -> dict[int, dict[str, float]]:
+    """Scores by epoch, of the rows of a log."""
+    known = json.loads(ds.attrs.get("scores", "{}"))
+    lists = {name: known[name] for name in known if name != "epoch"}
+    return {
+        epoch: {name: values[at] for name, values in lists.items() if values[at] is not None}
+        for at, epoch in enumerate(known.get("epoch", []))
+    }
 
 
 def _encoding(ds: "xr.Dataset") -> dict[Any, dict[str, Any]]:
@@ -218,30 +227,14 @@ def _encoding(ds: "xr.Dataset") -> dict[Any, dict[str, Any]]:
     return found
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The lines of a journal; the last of a killed run may be half a line."""
-    if not path.is_file():
-        return
-    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            line = json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(line, dict):
-            yield line
-
-
 def _is_row(row: Any) -> bool:
     """Whether this is a row as :meth:`Row.to_json` writes them."""
-    if not isinstance(row, dict) or set(row) != {"layer", "role", "step", "mode", "width", "measures", "reason"}:
+    kinds = {"layer": str, "role": str, "mode": str, "reason": str, "step": int, "width": int, "measures": dict | None}
+    if not isinstance(row, dict) or set(row) != set(kinds) or not all(isinstance(row[k], kinds[k]) for k in kinds):
         return False
-    words = all(isinstance(row[name], str) for name in ("layer", "role", "mode", "reason"))
-    numbers = all(type(row[name]) is int and 0 <= row[name] < 2**62 for name in ("step", "width"))
-    held = row["measures"]
-    values = held is None or (
-        isinstance(held, dict) and set(held) == set(MEASURES) and all(isinstance(one, float) for one in held.values())
-    )
-    return words and numbers and values and row["mode"] in MODES
+    held = row["measures"] or dict.fromkeys(MEASURES, 0.0)
+    numbers = set(held) == set(MEASURES) and all(isinstance(one, float) for one in held.values())
+    return numbers and row["mode"] in MODES and all(0 <= row[name] < 2**62 for name in ("step", "width"))
 
 
 def recover(path: str | os.PathLike) -> "xr.Dataset":

@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -13,29 +14,17 @@ EDGES = ("edge_index", "adj_t")
 PER_EDGE = ("edge_weight", "edge_attr")
 
 
-def graph_in(args: Any, kwargs: Any) -> tuple[torch.Tensor, torch.Tensor, int] | None:
-    """``edge_index``, ``batch`` and the number of nodes, out of the arguments of a call."""
+def graph_in(args: Any, kwargs: Any) -> tuple[torch.Tensor, int] | None:
+    """``edge_index`` and the number of nodes, out of the arguments of a call."""
     values = [*args, *kwargs.values()]
     for value in values:
         edges = getattr(value, "edge_index", None)
         if isinstance(edges, torch.Tensor):
-            n = int(value.num_nodes)
-            batch = getattr(value, "batch", None)
-            return edges, batch if isinstance(batch, torch.Tensor) else edges.new_zeros(n), n
+            return edges, int(value.num_nodes)
     tensors = [value for value in values if isinstance(value, torch.Tensor)]
-    edges = kwargs.get("edge_index")
-    if not isinstance(edges, torch.Tensor):
-        whole = [t for t in tensors if is_edge_index(t)]
-        edges = whole[0] if whole else None
+    lists = [t for t in (kwargs.get("edge_index"), *tensors) if is_edge_index(t)]
     features = [t for t in tensors if t.is_floating_point() and t.ndim >= 2]
-    if edges is None or not features:
-        return None
-    n = int(features[0].shape[0])
-    batch = kwargs.get("batch")
-    if not isinstance(batch, torch.Tensor):
-        lists = [t for t in tensors if t.dtype == torch.int64 and t.shape == (n,)]
-        batch = lists[0] if lists else edges.new_zeros(n)
-    return edges, batch, n
+    return (lists[0], len(features[0])) if lists and features else None
 
 
 def weights_in(args: Any, kwargs: Any, n_edges: int, name: str | None = None) -> torch.Tensor | None:
@@ -88,39 +77,37 @@ def without_messages(args: Any, kwargs: Any, n: int | None = None) -> tuple[tupl
     >>> edges.tolist()
     [[0, 1, 2], [0, 1, 2]]
     """
-    size = _node_count(args, kwargs) if n is None else n
-    edges = weights_size = None
-    for value in (*args, *kwargs.values()):
-        found = value if is_edge_index(value) else getattr(value, "edge_index", None)
-        if isinstance(found, torch.Tensor) and edges is None:
-            edges, weights_size = found, found.shape[1]
-    alone = _Alone(size, weights_size, edges is not None)
-    new_args = tuple(alone.replaced(value, "") for value in args)
-    new_kwargs = {name: alone.replaced(value, name) for name, value in kwargs.items()}
-    if not alone.found and any(is_dgl(value) for value in (*args, *kwargs.values())):
+    values = (*args, *kwargs.values())
+    lists = [value if is_edge_index(value) else getattr(value, "edge_index", None) for value in values]
+    n_edges = next((one.shape[1] for one in lists if isinstance(one, torch.Tensor)), None)
+    loops = _Loops(_node_count(args, kwargs) if n is None else n, n_edges)
+    new_args = tuple(loops.instead_of(value, "") for value in args)
+    new_kwargs = {name: loops.instead_of(value, name) for name, value in kwargs.items()}
+    if loops.found:
+        return new_args, new_kwargs
+    if any(is_dgl(value) for value in values):
         raise OptionError(
             "control='no_messages' does not support DGL graphs; leave control out, watch one more evaluation of the "
             "model on a graph with self-loops only, and give its over_layers() to diagnose as control."
         )
-    if not alone.found:
-        raise OptionError(
-            "control='no_messages' found no edge_index and no sparse adj_t in the arguments of the model; call the "
-            "model with one of them, or leave control out."
-        )
-    return new_args, new_kwargs
+    raise OptionError(
+        "control='no_messages' found no edge_index and no sparse adj_t in the arguments of the model; call the model "
+        "with one of them, or leave control out."
+    )
 
 
-class _Alone:
-    """Replaces what says which nodes are joined, and counts that it did."""
+@dataclass
+class _Loops:
+    """Puts one self-loop per node in place of the edges among arguments."""
 
-    def __init__(self, n: int | None, n_edges: int | None, by_list: bool) -> None:
-        self.n, self.n_edges, self.by_list, self.found = n, n_edges, by_list, 0
+    n: int | None  # nodes
+    n_edges: int | None  # of an edge_index; None where there is none
+    found: int = 0  # edge lists and matrices that were replaced
 
-    def replaced(self, value: Any, name: str) -> Any:
+    def instead_of(self, value: Any, name: str) -> Any:
         if is_edge_index(value):
             self.found += 1
-            nodes = torch.arange(self._size(value), device=value.device, dtype=value.dtype)
-            return torch.stack([nodes, nodes])
+            return torch.arange(self._size(value), device=value.device).repeat(2, 1)
         if _is_adjacency(value):
             self.found += 1
             return _identity_like(value)
@@ -130,21 +117,21 @@ class _Alone:
         if not any(one in EDGES for one in held):
             return value
         own, size = copy.copy(value), getattr(value, "num_nodes", None)
-        inner = _Alone(self.n if size is None else int(size), self.n_edges, self.by_list)
+        inner = replace(self, n=self.n if size is None else int(size), found=0)
         for one in held:
-            setattr(own, one, inner.replaced(getattr(value, one), one))
+            setattr(own, one, inner.instead_of(getattr(value, one), one))
         self.found += inner.found
         return own
 
     def _per_edge(self, value: torch.Tensor, name: str) -> torch.Tensor:
         """One weight, or one row of attributes, for each loop."""
         is_weight = name == "edge_weight" or (not name and value.ndim == 1 and value.is_floating_point())
-        if not (self.by_list and (is_weight or name == "edge_attr")) or value.shape[:1] != (self.n_edges,):
+        if not (is_weight or name == "edge_attr") or self.n_edges is None or value.shape[:1] != (self.n_edges,):
             return value
         if self.n == self.n_edges and not name:
             return value  # as many edges as nodes: without a name this may be a signal
         if is_weight:
-            return torch.ones(self._size(value), dtype=value.dtype, device=value.device)
+            return value.new_ones(self._size(value))
         mean = value.float().mean(dim=0, keepdim=True).to(value.dtype)
         return mean.expand(self._size(value), *value.shape[1:])
 
@@ -170,12 +157,9 @@ def _is_adjacency(value: Any) -> bool:
 def _identity_like(value: Any) -> Any:
     if not isinstance(value, torch.Tensor):
         return type(value).eye(value.size(0), device=value.device())
-    n = int(value.shape[0])
-    nodes = torch.arange(n, device=value.device)
-    ones = torch.ones(n, dtype=value.dtype, device=value.device)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sparse ")  # torch warns of its own sparse tensors
-        eye = torch.sparse_coo_tensor(torch.stack([nodes, nodes]), ones, (n, n), check_invariants=False).coalesce()
-        if value.layout == torch.sparse_csr:
-            return eye.to_sparse_csr()
-        return eye.to_sparse_csc() if value.layout == torch.sparse_csc else eye
+        loops = torch.arange(len(value), device=value.device).repeat(2, 1)
+        ones = torch.ones(len(value), dtype=value.dtype, device=value.device)
+        eye = torch.sparse_coo_tensor(loops, ones, value.shape, check_invariants=False).coalesce()
+        return eye.to_sparse(layout=value.layout)

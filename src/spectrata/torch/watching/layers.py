@@ -37,13 +37,13 @@ def find_layers(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
     >>> list(find_layers(model))
     ['0', '2']
     """
-    found = _outermost({name: module for name, module in model.named_modules() if _passes_messages(module)})
+    found = {name: module for name, module in model.named_modules() if _passes_messages(module)}
     if found:
-        return found
+        return {name: module for name, module in found.items() if not _is_inside(name, found)}
     own = {
         name: module
         for name, module in model.named_modules()
-        if name and not _of_torch(module) and all(_of_torch(child) for child in _below(module))
+        if name and not _of_torch(module) and all(_of_torch(one) for one in module.modules() if one is not module)
     }
     if own:
         return own
@@ -91,12 +91,8 @@ def find_readers(model: torch.nn.Module, watched: dict[str, torch.nn.Module]) ->
         found = {}
     found |= {name: module for name, module in model.named_modules() if isinstance(module, torch.nn.Linear) and name}
     taken = {id(module) for module in watched.values()}
-    outer = [name for name in {**watched, **found} if name != "model"]
-    return {
-        name: module
-        for name, module in found.items()
-        if name and id(module) not in taken and not any(name != other and _inside(name, other) for other in outer)
-    }
+    free = {name: module for name, module in found.items() if name and id(module) not in taken}
+    return {name: module for name, module in free.items() if not _is_inside(name, {**watched, **found})}
 
 
 def _matches(name: str, pattern: str) -> bool:
@@ -141,24 +137,12 @@ def _passes_messages(module: torch.nn.Module) -> bool:
     return any(home.startswith(library) for library in _LIBRARIES) and not list(module.children())
 
 
-def _outermost(found: dict[str, torch.nn.Module]) -> dict[str, torch.nn.Module]:
-    return {
-        name: module
-        for name, module in found.items()
-        if not any(other != name and _inside(name, other) for other in found)
-    }
-
-
-def _inside(name: str, outer: str) -> bool:
-    return outer == "" or name.startswith(f"{outer}.")
+def _is_inside(name: str, others: Iterable[str]) -> bool:
+    return any(other != name and (other == "" or name.startswith(f"{other}.")) for other in others)
 
 
 def _of_torch(module: torch.nn.Module) -> bool:
     return type(module).__module__.partition(".")[0] == "torch"
-
-
-def _below(module: torch.nn.Module) -> list[torch.nn.Module]:
-    return [child for child in module.modules() if child is not module]
 
 
 def _some(names: list[str]) -> str:

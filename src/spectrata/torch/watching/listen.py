@@ -8,6 +8,7 @@ number is drawn, no device is changed, no output is replaced.
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -15,81 +16,47 @@ import torch
 from spectrata.errors import ResultError
 from spectrata.inputs.weights import ignored
 from spectrata.torch.watching.arguments import features_in, graph_in, weights_in
-from spectrata.torch.watching.hooks import Hook, HostCopy, Seen
+from spectrata.torch.watching.hooks import Hook, Seen, copied
 from spectrata.torch.watching.layers import node_rows
 from spectrata.torch.watching.overhead import Overhead
-from spectrata.torch.watching.passes import INPUT, STATES, Pass
+from spectrata.torch.watching.passes import INPUT, Pass
 
 MODES = ("train", "eval", "both", "none")
 MOST_PROBLEMS = 20
 Call = tuple[tuple, dict[str, Any]]
 
 
+@dataclass(eq=False)
 class Listener:
-    """Hooks on a model's layers, and the passes they see.
+    """Hooks on a model's layers, and the passes they see."""
 
-    Parameters
-    ----------
-    model : Module
-    layers : mapping of str to Module
-        The watched layers.
-    sink : callable
-        Takes each kept :class:`Pass`.
-    readers : mapping of str to Module, optional
-        More layers, whose inputs are states of the model and whose outputs are not recorded.
-    n_nodes : int or None
-        Rows of an activation; None to read the graph of every pass from the model's arguments.
-    weights : bool, str, optional
-        Whether to take the edge weights of each such graph, by their usual names or by this one.
-    every : int
-        Every so many passes are kept, counted in each mode, the first among them.
-    mode : {"train", "eval", "both", "none"}
-        Which passes count.
-    states : tuple of str
-        Of "input", "hidden", "output".
-    first_step : int
-        Number of the first pass.
-    overhead : Overhead
-        Where costs are counted.
-    """
-
-    def __init__(
-        self,
-        model: torch.nn.Module,
-        layers: Mapping[str, torch.nn.Module],
-        sink: Callable[[Pass], None],
-        *,
-        readers: Mapping[str, torch.nn.Module] | None = None,
-        n_nodes: int | None,
-        weights: bool | str | None = None,
-        every: int = 1,
-        mode: str = "train",
-        states: tuple[str, ...] = STATES,
-        first_step: int = 0,
-        overhead: Overhead | None = None,
-    ) -> None:
-        self.model, self.layers, self.sink = model, dict(layers), sink
-        self.readers = dict(readers or {})
-        self.n_nodes, self.every, self.mode, self.states = n_nodes, every, mode, states
-        self.weights = weights
-        self._looked = weights is not None  # whether it is known that weights are there, and ignored
-        self.next_step = first_step
-        self.counts = {"train": 0, "eval": 0}
-        self.overhead = overhead or Overhead()
-        self.paused = False
-        self.by_hand = False  # whether passes are opened by hand alone
-        self.wants_calls = False  # whether to hold the arguments of the last call
-        self.last_call: Call | None = None
-        self.check_call: Callable[[Call], Any] | None = None  # may raise, at the first call
-        self.calls = 0  # of the model, by others than us
-        self.trained = 0  # those in training mode
-        self.silent = 0  # passes in which no hook of a layer ran
-        self.problems: list[str] = []
-        self._forced: tuple[str, Call] | None = None  # mode of the next pass, and where its graph is
-        self._input: tuple[Seen, HostCopy] | None = None
-        self._current: Pass | None = None
-        self._root_seen = False
-        self._handles: list[Any] = []
+    model: torch.nn.Module
+    layers: Mapping[str, torch.nn.Module]  # the watched ones
+    readers: Mapping[str, torch.nn.Module]  # others, whose inputs are states of the model
+    sink: Callable[[Pass], None]  # takes each kept pass
+    n_nodes: int | None  # rows of an activation; None: every pass has a graph of its own, among the arguments
+    weights: bool | str | None  # of such graphs: by their usual names, or by this one
+    every: int  # so many passes are kept, counted in each mode, the first among them
+    mode: str  # of MODES: which passes count
+    states: tuple[str, ...]
+    next_step: int  # number of the next pass
+    overhead: Overhead
+    wants_calls: bool  # whether to hold the arguments of the last call
+    check_call: Callable[[Call], Any] | None  # may raise, at the first call
+    last_call: Call | None = None
+    counts: dict[str, int] = field(default_factory=lambda: {"train": 0, "eval": 0})
+    paused: bool = False
+    by_hand: bool = False  # whether passes are opened by hand alone
+    calls: int = 0  # of the model, by others than us
+    trained: int = 0  # those in training mode
+    silent: int = 0  # passes in which no hook of a layer ran
+    root_seen: bool = False  # whether anybody calls the model itself
+    problems: list[str] = field(default_factory=list)
+    _looked: bool = False  # whether edge weights that are ignored were looked for
+    _forced: tuple[str, Call] | None = None  # mode of the next pass, and where its graph is
+    _input: tuple[Seen, torch.Tensor] | None = None
+    _current: Pass | None = None
+    _handles: list[Any] = field(default_factory=list)
 
     # ---- hooks
 
@@ -101,9 +68,8 @@ class Listener:
             put(root.register_forward_pre_hook(Hook(self, Listener._enter), with_kwargs=True))
         for watched, modules in ((True, self.layers), (False, self.readers)):
             for name, module in modules.items():
-                before, after = _with_name(Listener._arrive, name, watched), _with_name(Listener._hear, name, watched)
-                put(module.register_forward_pre_hook(Hook(self, before), with_kwargs=True))
-                put(module.register_forward_hook(Hook(self, after)))
+                put(module.register_forward_pre_hook(Hook(self, Listener._arrive, name, watched), with_kwargs=True))
+                put(module.register_forward_hook(Hook(self, Listener._hear, name, watched)))
         # Registered last: when the model itself is watched, its own output comes before the pass ends.
         for root in roots:
             put(root.register_forward_hook(Hook(self, Listener._leave)))
@@ -113,12 +79,12 @@ class Listener:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
-        if self._current is not None and not self._root_seen:
+        if self._current is not None and not self.root_seen:
             self.end()
         self._current = self.last_call = self._input = None
 
     def _enter(self, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
-        self._root_seen = True
+        self.root_seen = True
         self.calls += self._forced is None
         self.trained += self._forced is None and bool(module.training)
         if self.wants_calls and self._forced is None and not self.paused:
@@ -208,8 +174,8 @@ class Listener:
         if self.n_nodes is None and not current.graph:
             found = graph_in(args, kwargs)
             if found is not None:
-                edges, batch, current.n_nodes = found
-                current.graph = {"edge_index": HostCopy(edges), "batch": HostCopy(batch)}
+                edges, current.n_nodes = found
+                current.graph = {"edge_index": copied(edges)}
                 self._take_weights(args, kwargs, edges.shape[1])
         if INPUT in self.states and INPUT not in current.layers and not current.seen:
             features = features_in(args, kwargs, current.n_nodes)
@@ -220,23 +186,23 @@ class Listener:
         """Copy the input where it changed: of one graph it mostly does not, and it is the widest of all."""
         assert self._current is not None
         if self.n_nodes is not None and self._input is not None:
-            seen, copied = self._input
-            same = seen.is_still(features)
-            if not same and features.device.type == "cpu" and features.layout == torch.strided:
-                same = copied.equals(features)
-            if same:
+            seen, held = self._input
+            if seen.is_still(features):
+                return
+            comparable = features.device.type == "cpu" and features.layout == torch.strided
+            if comparable and features.dtype == held.dtype and torch.equal(features.detach(), held):
                 return
         self._current.copy(INPUT, features, INPUT)
         if self.n_nodes is not None and INPUT in self._current.layers:
             self._input = Seen(features), self._current.layers[INPUT]
 
     def _take_weights(self, args: Any, kwargs: Any, n_edges: int) -> None:
-        if self._looked and not self.weights:
+        if self._looked or self.weights is False:
             return
         found = weights_in(args, kwargs, n_edges, self.weights if isinstance(self.weights, str) else None)
         if self.weights and found is not None and self._current is not None:
-            self._current.graph["edge_weight"] = HostCopy(found)
-        elif not self._looked:
+            self._current.graph["edge_weight"] = copied(found)
+        elif self.weights is None:
             self._looked = True
             if found is not None and bool((found != 1).any()):
                 self.note(ignored().rstrip("."))
@@ -258,46 +224,36 @@ class Listener:
             return
         returned = None if output is None else node_rows(output, current.n_nodes)
         current.ends(returned, own_end=output is None)
-        self._note_sizes(current)
-        self.overhead.recorded += self._forced is None  # extra passes are counted where they are made
-        self.sink(current)
-
-    def _note_sizes(self, current: Pass) -> None:
-        """Tell a graph of another size from layers that have no node rows by nature."""
-        if not set(current.layers) - {INPUT} and current.shapes:
+        if not set(current.layers) - {INPUT} and current.shapes:  # a graph of another size
             shapes = ", ".join(map(str, sorted(current.shapes)[:3]))
             self.note(
                 f"no watched layer gave one row per node: the graph has {current.n_nodes} nodes, and outputs have the "
                 f"shapes {shapes}; give watch the graph that the model is called with"
             )
+        self.overhead.recorded += self._forced is None  # extra passes are counted where they are made
+        self.sink(current)
 
     # ---- layers
 
-    def _passes_by(self, name: str, watched: bool, heard: bool) -> bool:
-        """Whether this call belongs to a pass that is not kept, which is then only counted: most calls do."""
+    def _passed_by(self) -> Pass | None:
+        """The open pass of a called model if it is not kept: its layers are only counted. Most calls are of such."""
         current = self._current
-        if current is None or current.kept or not self._root_seen or self.paused:
-            return False
-        if heard:
-            current.fired += watched and name in current.seen
-        else:
-            current.seen[name] = 1
-        return True
+        return None if current is None or current.kept or not self.root_seen or self.paused else current
 
     def _arrive(self, name: str, watched: bool, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
-        if self._passes_by(name, watched, heard=False):
-            return
-        self._guard(lambda: self._take_state(name, watched, module, args, kwargs))
+        current = self._passed_by()
+        if current is None:
+            self._guard(lambda: self._take_state(name, watched, module, args, kwargs))
+        else:
+            current.seen[name] = 1
 
     def _take_state(self, name: str, watched: bool, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
-        current = self._current
-        free = not self._root_seen and not self.by_hand and watched
-        if current is None and free:
-            self._open(bool(module.training), args, kwargs, by_hand=False)
-        elif current is not None and not current.by_hand and free and name in current.seen:
+        if not self.root_seen and not self.by_hand and watched:
             # Nobody calls the model itself: a layer called again means that a new pass began.
-            self._close()
-            self._open(bool(module.training), args, kwargs, by_hand=False)
+            if self._current is not None and not self._current.by_hand and name in self._current.seen:
+                self._close()
+            if self._current is None:
+                self._open(bool(module.training), args, kwargs, by_hand=False)
         current = self._current
         if current is None or current.step < 0:
             return  # recomputed in a backward pass, or called outside the model
@@ -309,9 +265,11 @@ class Listener:
             current.arrives(current.key(name), watched, rows)
 
     def _hear(self, name: str, watched: bool, module: torch.nn.Module, args: Any, output: Any) -> None:
-        if self._passes_by(name, watched, heard=True):
-            return
-        self._guard(lambda: self._take_output(name, watched, output))
+        current = self._passed_by()
+        if current is None:
+            self._guard(lambda: self._take_output(name, watched, output))
+        else:
+            current.fired += watched and name in current.seen
 
     def _take_output(self, name: str, watched: bool, output: Any) -> None:
         current = self._current
@@ -323,18 +281,9 @@ class Listener:
         key, rows = current.key(name), node_rows(output, current.n_nodes)
         if rows is not None:
             current.gives(key, watched, rows)
-        if not watched:
-            return
-        if rows is None:
+            if watched:
+                current.copy(key, rows)
+        elif watched:
             current.missing[key] = "no output with one row per node"
             if isinstance(output, torch.Tensor):
                 current.shapes.add(tuple(output.shape))
-        else:
-            current.copy(key, rows)
-
-
-def _with_name(act: Callable[..., None], name: str, watched: bool) -> Callable[..., None]:
-    def acts(listener: Listener, *given: Any) -> None:
-        act(listener, name, watched, *given)
-
-    return acts

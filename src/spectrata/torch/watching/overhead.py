@@ -72,15 +72,7 @@ class Overhead:
 
     @property
     def recorded_words(self) -> str:
-        """Which passes were recorded, in words.
-
-        Examples
-        --------
-        >>> Overhead(passes=100, recorded=10, evaluations=4).recorded_words
-        '10 of 100 passes and 4 evaluations'
-        >>> Overhead(evaluations=4).recorded_words
-        '4 evaluations'
-        """
+        """Which passes were recorded, in words."""
         own = [f"{self.recorded:,} of {self.passes:,} passes"] if self.passes or not self.evaluations else []
         extra = [f"{self.evaluations:,} evaluations"] if self.evaluations else []
         return " and ".join(own + extra)

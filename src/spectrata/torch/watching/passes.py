@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from spectrata.torch.watching.hooks import HostCopy, Seen, is_wrapped
+from spectrata.torch.watching.hooks import Seen, copied, is_wrapped
 
 STATES = ("input", "hidden", "output")
 INPUT, OUTPUT = "input", "output"
@@ -19,46 +19,25 @@ COMPARED = 64  # rows that show whether one tensor is the softmax of another
 
 @dataclass(eq=False)
 class Pass:
-    """One forward pass.
+    """One forward pass."""
 
-    Attributes
-    ----------
-    step : int
-        Its number; -1 for a pass that does not count.
-    kept : bool
-    mode : {"train", "eval", "control"}
-    by_hand : bool
-        Whether it was opened by hand, and ends by hand.
-    states : tuple of str
-        Which states to copy.
-    layers, missing, roles : dict
-        Copies ``(n, d)`` by name, why there is none, and roles other than "layer": "input", "hidden", "output".
-    graph : dict
-        For mini-batches: ``edge_index (2, E)``, ``batch (n,)`` and, where weights are used, ``edge_weight (E,)``.
-    """
-
-    step: int
+    step: int  # its number; -1 for a pass that does not count
     kept: bool
-    mode: str
-    by_hand: bool = False
-    states: tuple[str, ...] = STATES
+    mode: str  # of "train", "eval", "control"
+    by_hand: bool = False  # opened by hand, and ended by hand
+    states: tuple[str, ...] = STATES  # to copy
     n_nodes: int | None = None
-    fired: int = 0
-    seen: dict[str, int] = field(default_factory=dict)
-    layers: dict[str, HostCopy] = field(default_factory=dict)
-    missing: dict[str, str] = field(default_factory=dict)
-    roles: dict[str, str] = field(default_factory=dict)
-    graph: dict[str, HostCopy] = field(default_factory=dict)
-    shapes: set[tuple[int, ...]] = field(default_factory=set)
+    fired: int = 0  # outputs of watched layers
+    seen: dict[str, int] = field(default_factory=dict)  # calls of each layer
+    layers: dict[str, torch.Tensor] = field(default_factory=dict)  # copies (n, d)
+    missing: dict[str, str] = field(default_factory=dict)  # why there is none
+    roles: dict[str, str] = field(default_factory=dict)  # other than "layer"
+    graph: dict[str, torch.Tensor] = field(default_factory=dict)  # of mini-batches: edge_index, edge_weight
+    shapes: set[tuple[int, ...]] = field(default_factory=set)  # of outputs without one row per node
     _state: Seen | None = None
     _source: tuple[str, bool] | None = None  # the layer that follows the state, and whether it is watched
     _made: Seen | None = None  # its output
     _last: tuple[str, bool, torch.Tensor] | None = None  # the layer heard last
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the copies."""
-        return sum(int(array.nbytes) for array in (*self.layers.values(), *self.graph.values()))
 
     def key(self, name: str) -> str:
         """``name``, or ``name#2`` for the second call in one pass."""
@@ -70,7 +49,7 @@ class Pass:
         if is_wrapped(rows):
             self.missing[key] = "called inside a function transform"
             return
-        self.layers[key] = HostCopy(rows)
+        self.layers[key] = copied(rows)
         if role:
             self.roles[key] = role
 

@@ -11,7 +11,9 @@ import numpy as np
 import torch
 
 from spectrata.core.distances import require_hops
-from spectrata.core.plan import make_plan
+from spectrata.core.hop import NOT_FINITE, OK
+from spectrata.core.plan import Computing, make_plan
+from spectrata.core.strata import asked_hops
 from spectrata.core.stratification import Stratification
 from spectrata.errors import NodeCountError, OptionError, ResultError
 from spectrata.inputs.graphs import as_graph, as_pairs
@@ -19,13 +21,13 @@ from spectrata.inputs.numbers import one_of, whole
 from spectrata.results.schema import FIELDS
 from spectrata.stats.findings.watched import MODES, as_grid, one_layer, one_pass, with_scores
 from spectrata.torch.log.tables import Writer, table
-from spectrata.torch.log.zarr import ZarrLog, joined_scores
-from spectrata.torch.watching.hooks import HostCopy
+from spectrata.torch.log.zarr import ZarrLog, read_scores, scores_json
+from spectrata.torch.watching.hooks import copied
 from spectrata.torch.watching.layers import node_rows
 from spectrata.torch.watching.measures import MEASURES, Neighbours, measure
 from spectrata.torch.watching.overhead import Overhead
 from spectrata.torch.watching.passes import Pass
-from spectrata.torch.watching.rows import NOT_FINITE, OK, Row, join, labelled, measures_of, with_signal
+from spectrata.torch.watching.rows import Row, join, labelled, measures_of, with_signal
 from spectrata.torch.watching.spectra import Settings, band_rows, large_hops, spectra_of
 
 if TYPE_CHECKING:
@@ -107,9 +109,14 @@ class Recorder:
         self.keep = (keep,) if isinstance(keep, str) else tuple(keep)
         for name in self.keep:
             one_of(name, "keep", ("signal",))
-        self.weights, self.strat, self.graph = weights, _given_strat(graph, hops, weights), None
-        if graph is not None:
-            self.graph = self.strat.graph if self.strat is not None else as_graph(graph, weights=weights)
+        hops = hops if isinstance(hops, str) else asked_hops(hops)
+        self.weights, self.strat = weights, graph if isinstance(graph, Stratification) else None
+        if self.strat is not None:
+            if weights is not None or hops != "auto":
+                raise OptionError("A Stratification has its graph read already; leave out hops and weights.")
+            require_hops(self.strat, "Watching a model")
+        read = None if graph is None or self.strat is not None else as_graph(graph, weights=weights)
+        self.graph = read if self.strat is None else self.strat.graph
         self.settings = _settings(self.strat, algorithms, metric, seed, zero_vectors, options)
         self.hops = self._prepare_spectra(hops)
         self.writers = list(writers)
@@ -132,7 +139,6 @@ class Recorder:
 
     def _prepare_spectra(self, hops: Any) -> tuple[int, ...]:
         """The hops of the spectra, the stratification they need, and refusals before the training begins."""
-        auto = isinstance(hops, str) and hops == "auto"
         if self.graph is None and self.settings.algorithms:
             raise OptionError(
                 "Mini-batches are measured, and their graphs have no common components; leave out algorithms, or use "
@@ -147,7 +153,7 @@ class Recorder:
         if self.strat is None and self.graph.n_nodes > LARGE:
             return large_hops(hops, self.settings)
         if self.strat is None:
-            self.strat = Stratification(self.graph, HOPS if auto else hops)
+            self.strat = Stratification(self.graph, HOPS if hops == "auto" else hops)
         self.strat.announce(self.settings.plan, self.settings.backend)
         return tuple(self.strat.hops)
 
@@ -166,7 +172,6 @@ class Recorder:
         step: int | None = None,
         edge_index: torch.Tensor | None = None,
         edge_weight: torch.Tensor | None = None,
-        batch: torch.Tensor | None = None,
         mode: str = "train",
     ) -> None:
         """Take activations, one tensor with a row per node for each layer.
@@ -176,34 +181,33 @@ class Recorder:
         layers : mapping of str to Tensor
         epoch, step : int, optional
             Labels; steps count up by themselves.
-        edge_index, edge_weight, batch : Tensor, optional
+        edge_index, edge_weight : Tensor, optional
             The graph of this pass, for a recorder without one; weights count where it was made with ``weights``.
         mode : {"train", "eval", "control"}
         """
         one_of(mode, "mode", MODES)
         if self.graph is None and edge_index is None:
-            raise OptionError("This recorder has no graph; give edge_index, and batch for several graphs.")
-        step = self.next_step if step is None else step
-        copies = {}
+            raise OptionError("This recorder has no graph; give edge_index.")
+        n = self.n_nodes
+        if self.graph is None and edge_index is not None:
+            n = max((len(tensor) for tensor in layers.values()), default=0)
+        given = Pass(self.next_step if step is None else step, True, mode, n_nodes=n)
         for name, tensor in layers.items():
-            n = self.graph.n_nodes if self.graph is not None else len(tensor)
             rows = node_rows(tensor, n)
             if rows is None:
                 raise NodeCountError(f"{name!r} has shape {tuple(tensor.shape)}, but the graph has {n} nodes.")
-            copies[name] = HostCopy(rows)
-        graph = {}
+            given.layers[name] = copied(rows)
         if self.graph is None and edge_index is not None:
-            n = max((len(tensor) for tensor in layers.values()), default=0)
-            graph = {"edge_index": edge_index, "batch": edge_index.new_zeros(n) if batch is None else batch}
-            if self.weights:
-                if edge_weight is None:
-                    raise OptionError(f"This recorder has weights={self.weights!r}; give edge_weight with edge_index.")
-                graph["edge_weight"] = edge_weight.reshape(-1)
+            given.graph["edge_index"] = copied(edge_index)
+            if self.weights and edge_weight is None:
+                raise OptionError(f"This recorder has weights={self.weights!r}; give edge_weight with edge_index.")
+            if self.weights and edge_weight is not None:
+                given.graph["edge_weight"] = copied(edge_weight.reshape(-1))
         self.overhead.passes += 1
         self.overhead.recorded += 1
         if epoch is not None:
-            self.label([step], int(epoch))
-        self.add(Pass(step, True, mode, layers=copies, graph={name: HostCopy(one) for name, one in graph.items()}))
+            self.label([given.step], int(epoch))
+        self.add(given)
 
     def add(self, given: Pass) -> None:
         """Measure a pass, and keep its copies while their spectra wait."""
@@ -212,19 +216,20 @@ class Recorder:
         needs_copies = bool(self.settings.algorithms or self.keep)
         near, rows = self._graph_of(given), []
         for name in (*given.layers, *given.missing):
-            copied = given.layers.get(name)
+            x = given.layers.get(name)
             what = name, given.roles.get(name, "layer"), given.step, given.mode
-            if copied is None:
+            if x is None:
                 rows.append(Row(*what, 0, None, f"missing: {given.missing[name]}"))
                 continue
-            found = measure(copied.tensor, near)
-            reason, kept = NOT_FINITE if found is None else OK, copied if needs_copies else None
-            rows.append(Row(*what, int(copied.tensor.shape[1]), found, reason, kept))
+            found = measure(x, near)
+            reason, kept = NOT_FINITE if found is None else OK, x.cpu() if needs_copies else None
+            rows.append(Row(*what, int(x.shape[1]), found, reason, kept))
+            self._held += x.nbytes if needs_copies else 0
+            counted = self.undefined.setdefault(name, [0, 0])
+            counted[0], counted[1] = counted[0] + 1, counted[1] + (found is None)
         self._waiting += rows
-        self._held += given.nbytes if needs_copies else 0
         self._since += 1
         self.overhead.activations += len(given.layers)
-        self._count_undefined(rows)
         if self.log is not None and not self.settings.algorithms:
             self.log.note({"rows": [row.to_json() for row in rows]})
         self.overhead.measure += time.perf_counter() - start
@@ -238,11 +243,11 @@ class Recorder:
                 own = np.asarray(self.graph.edges), self.graph.n_nodes, self.graph.weights
                 self._neighbours = Neighbours.of(*own)
             return self._neighbours
-        edges, n = given.graph["edge_index"].numpy(), len(given.graph["batch"].numpy())
-        if not edges.size:
-            return Neighbours.of(edges.T, n)
-        weights = given.graph["edge_weight"].numpy() if self.weights else False
-        graph = as_graph(edges=as_pairs(edges.T), n_nodes=n, weights=weights, undirected=True)
+        pairs, n = given.graph["edge_index"].cpu().numpy().T, int(given.n_nodes or 0)
+        if not pairs.size:
+            return Neighbours.of(pairs, n)
+        weights = given.graph["edge_weight"].cpu().numpy() if self.weights else False
+        graph = as_graph(edges=as_pairs(pairs), n_nodes=n, weights=weights, undirected=True)
         return Neighbours.of(np.asarray(graph.edges), n, graph.weights)
 
     def label(self, steps: Iterable[int], epoch: int) -> None:
@@ -267,26 +272,19 @@ class Recorder:
         if self.log is None:
             return
         self.log.lock()
-        found = self.log.resume(self.attributes())
-        if found is None:
-            return
-        self.next_step = max(self.next_step, int(found["step"].values.max(initial=-1)) + 1)
-        known = json.loads(found.attrs.get("scores", "{}"))
-        for at, epoch in enumerate(known.pop("epoch", [])):
-            self.scores[epoch] = {name: values[at] for name, values in known.items() if values[at] is not None}
+        found = self.log.resume(self.facts | self.attributes())
+        if found is not None:
+            self.next_step = max(self.next_step, int(found["step"].values.max(initial=-1)) + 1)
+            self.scores = read_scores(found)
 
     def attributes(self) -> dict[str, Any]:
         """What decides whether rows of two runs can stand in one log."""
+        weights = self.strat.weights if self.strat is not None else bool(self.weights)
+        compared = self.settings.to_json() | {"hops": list(self.hops), "weights": weights}
         graph = "" if self.graph is None else self.graph.digest
         return {
-            "graph_hash": graph,
-            "model": self.facts["model"],
-            "recorded": json.dumps(self._compared(), sort_keys=True),
-        }
-
-    def _compared(self) -> dict[str, Any]:
-        weights = self.strat.weights if self.strat is not None else bool(self.weights)
-        return self.settings.to_json() | {"hops": list(self.hops), "weights": weights}
+            "graph_hash": graph, "model": self.facts["model"], "recorded": json.dumps(compared, sort_keys=True)
+        }  # fmt: skip
 
     # ---- out
 
@@ -311,24 +309,16 @@ class Recorder:
     def _computed(self, rows: list[Row]) -> "xr.Dataset":
         """Measures of rows, beside spectra where algorithms were named."""
         if not self.settings.algorithms:
-            return measures_of(rows, self.graph)
+            return measures_of(rows, self.graph is None)
         start = time.perf_counter()
         assert self.graph is not None
         if self.strat is None:
             ds = band_rows(self.graph, rows, self.hops, self.settings)
         else:
             ds = spectra_of(self.strat, rows, self.settings)
-        measured = measures_of(rows, self.graph)
-        ds = ds.assign({name: one for name, one in measured.data_vars.items() if name != "status"})
+        ds = ds.assign(measures_of(rows, batches=False).drop_vars("status").data_vars)
         self.overhead.spectra += time.perf_counter() - start
         return ds
-
-    def _count_undefined(self, rows: list[Row]) -> None:
-        """Count rows and those without a finite value, by layer."""
-        for row in rows:
-            found = self.undefined.setdefault(row.layer, [0, 0])
-            found[0] += 1
-            found[1] += row.reason == NOT_FINITE
 
     @property
     def snapshots(self) -> "xr.Dataset":
@@ -350,11 +340,7 @@ class Recorder:
             ds = self._pieces[0]
         else:
             raise ResultError("Nothing was recorded; run a forward pass of the watched model first.")
-        return labelled(ds, self.labels).assign_attrs(self.facts | {"scores": self._scores_json()})
-
-    def _scores_json(self) -> str:
-        """All scores as JSON: the epochs, and one list for each name."""
-        return joined_scores({}, self.scores)
+        return labelled(ds, self.labels).assign_attrs(self.facts | {"scores": scores_json(self.scores)})
 
     def over_layers(self, step: int | None = None, mode: str | None = None) -> "xr.Dataset":
         """One pass, its layers as snapshots in the order of the model.
@@ -400,34 +386,21 @@ class Recorder:
         try:
             self.flush()
             if self.log is not None:
-                self.log.finish(self.labels, self.facts | {"scores": self._scores_json()})
+                self.log.finish(self.labels, self.facts | {"scores": scores_json(self.scores)})
         finally:
             for writer in self.writers:
                 writer.close()
-
-
-def _given_strat(graph: Any, hops: Any, weights: Any) -> Stratification | None:
-    """A stratification that was given, which has its own hops and weights."""
-    if not isinstance(graph, Stratification):
-        return None
-    if weights is not None or not (isinstance(hops, str) and hops == "auto"):
-        raise OptionError("A Stratification has its graph read already; leave out hops and weights.")
-    require_hops(graph, "Watching a model")
-    return graph
 
 
 def _settings(
     strat: Stratification | None, algorithms: Any, metric: str, seed: int, zero_vectors: str, options: dict[str, Any]
 ) -> Settings:
     """What is computed of every activation, refused at once where it cannot be."""
-    computing = {} if strat is None else vars(strat.computing)
-    operator = {name: computing[name] for name in ("laplacian", "self_loops") if name in computing}
-    dtype, device = computing.get("dtype", "float64"), computing.get("device")
-    names = () if algorithms is None else algorithms
-    plan = make_plan(
-        names or "gft", operator | options, 0, seed=seed, keep=(), dtype=dtype, solved_in_double=True, diagnose=False
-    )
-    return Settings(plan.algorithms if names else (), plan, metric, zero_vectors, device)
+    how = Computing() if strat is None else strat.computing
+    options = {"laplacian": how.laplacian, "self_loops": how.self_loops} | options
+    precision: Any = {"dtype": how.dtype, "solved_in_double": True}
+    plan = make_plan(algorithms or "gft", options, 0, seed=seed, keep=(), diagnose=False, **precision)
+    return Settings(plan.algorithms if algorithms else (), plan, metric, zero_vectors, how.device)
 
 
 TAKEN = {"layer", "role", "step", "epoch", "mode", "width", "hop", "snapshot", "evaluation", *MEASURES, *FIELDS}

@@ -6,12 +6,13 @@ Rows of the ``snapshot`` dimension are (pass, layer) pairs; ``layer``, ``role``,
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectrata._version import __version__
-from spectrata.core.hop import NOT_FINITE, OK
+from spectrata.core.hop import OK
 from spectrata.results.build import made_with
 from spectrata.results.schema import LONG_NAMES
 from spectrata.stats.findings.watched import NO_LABEL, row_label
@@ -20,9 +21,6 @@ from spectrata.torch.watching.measures import MEASURES
 if TYPE_CHECKING:
     import xarray as xr
 
-    from spectrata.inputs.graphs import Graph
-
-__all__ = ["NOT_FINITE", "OK", "TEXT", "Row", "join", "labelled", "measures_of", "with_signal"]
 TEXT = {"layer": "<U96", "role": "<U6", "mode": "<U7", "status": "<U128", "snapshot": "<U160"}  # so that logs can grow
 
 
@@ -46,8 +44,7 @@ class Row:
 
     def to_json(self) -> dict[str, Any]:
         """What a log needs to have this row without its activation."""
-        names = ("layer", "role", "step", "mode", "width", "measures", "reason")
-        return {name: getattr(self, name) for name in names}
+        return {name: value for name, value in vars(self).items() if name != "values"}
 
 
 def row_coordinates(rows: Sequence[Row]) -> dict[str, Any]:
@@ -60,7 +57,7 @@ def row_coordinates(rows: Sequence[Row]) -> dict[str, Any]:
     return found
 
 
-def measures_of(rows: Sequence[Row], graph: "Graph | None") -> "xr.Dataset":
+def measures_of(rows: Sequence[Row], batches: bool) -> "xr.Dataset":
     """The measures of rows: one number each, and a status."""
     import xarray as xr
 
@@ -68,7 +65,7 @@ def measures_of(rows: Sequence[Row], graph: "Graph | None") -> "xr.Dataset":
     for name, words in MEASURES.items():
         values = [float("nan") if row.measures is None else row.measures[name] for row in rows]
         variables[name] = ("snapshot", np.array(values), {"long_name": words})
-    facts = {"spectrata_version": __version__, "kind": "mini-batches" if graph is None else "measures"}
+    facts = {"spectrata_version": __version__, "kind": "mini-batches" if batches else "measures"}
     return xr.Dataset(variables, row_coordinates(rows) | {"hop": [1]}, facts)
 
 
@@ -84,22 +81,15 @@ def labelled(ds: "xr.Dataset", labels: Mapping[int, int]) -> "xr.Dataset":
 
 
 def join(pieces: "list[xr.Dataset]") -> "xr.Dataset":
-    """Pieces of one run, one after the other."""
+    """Pieces one after the other; what does not belong to rows is that of the first."""
     import xarray as xr
 
-    if len(pieces) == 1:
-        return pieces[0]
     fixed = pieces[0].drop_dims("snapshot")
     moving = [piece.drop_vars([name for name in piece.data_vars if name in fixed]) for piece in pieces]
-    joined = xr.concat(
-        moving, dim="snapshot", data_vars="all", coords="minimal", compat="override", join="override",
-        combine_attrs="override",
-    )  # fmt: skip
-    joined = joined.assign({name: fixed[name] for name in fixed.data_vars})
-    attributes = pieces[0].attrs
-    for piece in pieces[1:]:
-        attributes = joined_attributes(attributes, piece.attrs)
-    return joined.assign_attrs(attributes)
+    how: Any = {"data_vars": "all", "coords": "minimal", "compat": "override", "join": "override"}
+    joined = xr.concat(moving, dim="snapshot", combine_attrs="override", **how)
+    attributes = reduce(joined_attributes, (piece.attrs for piece in pieces))
+    return joined.assign({name: fixed[name] for name in fixed.data_vars}).assign_attrs(attributes)
 
 
 def joined_attributes(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from spectrata.bands.settings import check_settings
 from spectrata.bands.spectra import measure_bands
@@ -17,20 +16,15 @@ from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, warn
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.signals import Signal, resolve_metric
-from spectrata.kernels.backend import NUMPY, Backend
-from spectrata.results.schema import is_bands, view
-from spectrata.stats.describe.levels import group_reduce, level_groups, merge_rules
+from spectrata.kernels.backend import NUMPY, Backend, backend_of
 from spectrata.stats.describe.spectrum import off_zero
-from spectrata.torch.watching.rows import TEXT, Row, row_coordinates
+from spectrata.torch.watching.rows import TEXT, Row, join, row_coordinates
 
 if TYPE_CHECKING:
     import xarray as xr
 
-BANDS = 4  # of energy off zero, in tables and logs
 TOO_LARGE = "undefined: magnitudes leave the range of double precision"
 LARGEST = 1e305  # value above which they do
-FLOOR = 1e-13  # share of a signal's norm below which a magnitude in double precision is rounding
-ROUNDINGS = 16  # units of rounding in an activation's own precision that a sum over neighbours may leave
 COMPONENTS = 32  # bands that take the place of components of a large graph
 TOLERANCE = 0.02  # of cumulative shares: some 40 Lanczos steps for bands of equal width, whatever the graph
 
@@ -48,10 +42,7 @@ class Settings:
     @property
     def backend(self) -> Backend:
         """Where spectra are computed."""
-        device = torch.device(self.device or "cpu") if not isinstance(self.device, Backend) else None
-        if device is None:
-            return self.device
-        return Backend("torch", str(device)) if device.type == "cuda" else NUMPY
+        return backend_of(None, self.device)
 
     def to_json(self) -> dict[str, Any]:
         """What decides whether rows of two runs compare."""
@@ -62,7 +53,7 @@ class Settings:
 
 
 def spectra_of(strat: Stratification, rows: Sequence[Row], settings: Settings) -> "xr.Dataset":
-    """The spectra of all rows, with shares of energy per band and off zero."""
+    """The spectra of all rows, with the share of energy off zero."""
 
     def compute(values: np.ndarray) -> "xr.Dataset":
         how = settings.plan, settings.metric, settings.zero_vectors, settings.backend
@@ -98,61 +89,15 @@ def _by_width(
             values[place, :, : rows[at].width] = arrays[at]
         piece = compute(values).drop_vars("zero_vectors", errors="ignore")  # the measures count dead rows
         pieces.append(piece.assign_coords(snapshot=group or [-1]))
-    fixed = pieces[0].drop_dims("snapshot")
-    joined = xr.concat([piece.drop_vars(fixed.data_vars) for piece in pieces], dim="snapshot", data_vars="all",
-                       coords="minimal", compat="override", join="override", combine_attrs="override")  # fmt: skip
-    ds = joined.reindex(snapshot=np.arange(len(rows)), fill_value={"status": ""}).drop_vars("snapshot")
+    ds = join(pieces).reindex(snapshot=np.arange(len(rows)), fill_value={"status": ""}).drop_vars("snapshot")
     why = xr.DataArray(reasons, dims="snapshot")
     status = xr.where(ds["status"] == "", why, ds["status"]).transpose(*ds["status"].dims).astype(TEXT["status"])
-    ds = ds.assign({name: fixed[name] for name in fixed.data_vars} | {"status": status})
-    ds = ds.assign_coords(row_coordinates(rows))
+    ds = ds.assign(status=status).assign_coords(row_coordinates(rows))
     widths = [row.width for row in rows if row.array is not None]
     facts = {"metric": common_metric(settings.metric, widths), "n_dimensions": max(widths, default=1)}
-    return _with_shares(ds.assign_attrs(facts), rows)
-
-
-def _with_shares(ds: "xr.Dataset", rows: Sequence[Row]) -> "xr.Dataset":
-    """Add ``off_zero`` and the shares of energy per band."""
-    known = view(ds)
-    groups, count = level_groups(known, "band", BANDS)
-    exact = known.algorithms.index(EXACT) if EXACT in known.algorithms else None
-    shares = shares_of(known.balanced, groups, count, merge_rules(known), floors(rows), exact)
-    # Of a large graph the components are bands themselves, of equal width, and have the name.
-    dim, kind = ("share_band", "width") if is_bands(ds) else ("band", "counts of components")
-    words = {"long_name": f"share of energy off zero in each band of equal {kind}"}
-    ds = ds.assign(band_share=(("algorithm", "snapshot", "hop", dim), shares, words))
-    if exact is None:
-        return ds
-    share = off_zero(ds)
-    return ds.assign(off_zero=(share.dims, share.values, share.attrs))
-
-
-def floors(rows: Sequence[Row]) -> np.ndarray:
-    """Share of the norm ``(T,)`` that rounding can leave off zero of a constant activation, by its precision."""
-    kinds = [np.dtype(float) if row.array is None else row.array.dtype for row in rows]
-    return np.array([FLOOR if kind == np.float64 else ROUNDINGS * np.finfo(kind).eps for kind in kinds])
-
-
-def shares_of(
-    values: np.ndarray,
-    groups: np.ndarray,
-    count: int,
-    rules: Sequence[str],
-    floor: np.ndarray | float = FLOOR,
-    exact: int | None = None,
-) -> np.ndarray:
-    """Share of energy in each group: ``(A, T, H, N), (H, N) -> (A, T, H, count)``; NaN where there is none.
-
-    A norm off zero up to ``floor (T,)`` of the whole is rounding error and has no shares; the exact algorithm, where
-    its index is given, decides for all.
-    """
-    pieces = zip(values, rules, strict=True)
-    energy = np.stack([group_reduce(piece, groups, count, rule) for piece, rule in pieces]) ** 2
-    total = np.nansum(energy, axis=-1, keepdims=True)
-    off, whole = (np.nansum(np.where(some, values, 0.0) ** 2, axis=-1) for some in (groups >= 0, True))
-    above = off > np.reshape(floor, (-1, 1)) ** 2 * whole
-    some = (total > 0) & (above if exact is None else above & above[exact])[..., None]
-    return np.divide(energy, total, out=np.full(energy.shape, np.nan), where=some)
+    ds = ds.assign_attrs(facts)
+    share = off_zero(ds) if EXACT in settings.algorithms else None
+    return ds if share is None else ds.assign(off_zero=(share.dims, share.values, share.attrs))
 
 
 def common_metric(asked: str, widths: Sequence[int]) -> str:
@@ -172,7 +117,7 @@ def large_hops(hops: Any, settings: Settings) -> tuple[int, ...]:
                 f"{name} needs a decomposition, and larger graphs are read in bands; use algorithms='gft', or give a "
                 "Stratification."
             )
-    wanted = asked_hops(1 if isinstance(hops, str) and hops == "auto" else hops)
+    wanted = asked_hops(1 if hops == "auto" else hops)
     if wanted is None:
         raise OptionError("hops=None needs all hop distances of a large graph; name the hops, such as hops=[1].")
     warn(f"The graph is large: spectra are computed in {COMPONENTS} bands of eigenvalues; a Stratification has all.")

@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from spectrata.results.notebook import html_list, html_table
 from spectrata.torch.log import make_writers
 from spectrata.torch.watching.arguments import without_messages
 from spectrata.torch.watching.evaluation import uncompiled, untouched
-from spectrata.torch.watching.hooks import is_compiled
 from spectrata.torch.watching.layers import find_readers, resolve_layers
 from spectrata.torch.watching.listen import MODES, Listener
 from spectrata.torch.watching.passes import INPUT, STATES, Pass
@@ -55,7 +54,6 @@ class Watch(Recorder):
         model: torch.nn.Module,
         data: Any,
         layers: Any,
-        *,
         every: int,
         mode: str | None,
         evaluate: int | bool | None,
@@ -66,37 +64,34 @@ class Watch(Recorder):
     ) -> None:
         import xarray  # noqa: F401 - here, so that its time is not counted as watching
 
-        whole(every, "every")
+        every = whole(every, "every")
         one_of(mode, "mode", (None, *MODES))
         one_of(control, "control", (None, NO_MESSAGES))
         self.evaluate, self.control = _evaluations(evaluate, control), control
-        if mode is None:
-            mode = "train" if self.evaluate is None else "none"
+        repeats = self.evaluate is not None
         chosen = (states,) if isinstance(states, str) else tuple(states)
         for state in chosen:
             one_of(state, "states", STATES)
         self.plain = getattr(model, "_orig_mod", model)  # what torch.compile wraps
         self.layers = resolve_layers(self.plain, layers)
-        self.compiled = is_compiled(model)
         super().__init__(_one_graph(data), writers=make_writers(log), **recording)
         self.facts = {"model": _fingerprint(self.plain), "epochs": 0} | _largest_class(data)
         self.resume()
         self.listener = Listener(
             model,
             self.layers,
+            find_readers(self.plain, self.layers),
             self._take,
-            readers=find_readers(self.plain, self.layers),
-            n_nodes=self.n_nodes,
-            weights=self.weights,
-            every=every,
-            mode=mode,
-            states=chosen,
-            first_step=self.next_step,
-            overhead=self.overhead,
+            self.n_nodes,
+            self.weights,
+            every,
+            mode or ("none" if repeats else "train"),
+            chosen,
+            self.next_step,
+            self.overhead,
+            wants_calls=repeats,
+            check_call=None if control is None else lambda call: without_messages(*call, self.n_nodes),
         )
-        self.listener.wants_calls = self.evaluate is not None
-        if control is not None:
-            self.listener.check_call = lambda call: without_messages(*call, self.n_nodes)
         self.problems = self.listener.problems
         self._epoch: int | None = None  # label of the passes that follow
         self._steps = 0  # calls of step() that ended an epoch
@@ -144,8 +139,9 @@ class Watch(Recorder):
             if self._started is not None:
                 self.overhead.elapsed += time.perf_counter() - self._started
                 self._started = None
-        for text in (*_silence(self), *_undefined(self.undefined)):
-            self.listener.note(text)
+        for text in (self._silence(), self._undefined()):
+            if text:
+                self.listener.note(text)
         if self.problems and not quiet:
             warn("; ".join(self.problems) + ".")
 
@@ -166,7 +162,7 @@ class Watch(Recorder):
             Numbers of this epoch, such as ``train_acc=0.81, loss=0.4``. They are variables of ``w.dataset``, and a
             verdict reads from them whether training has ended.
         """
-        if not self.listener._root_seen:
+        if not self.listener.root_seen:
             self.listener.end()  # where nobody calls the model itself, this is where a pass ends
         if self._label_first is None:
             self._label_first = self.listener.next_step == self._seen_step and not self.listener.calls
@@ -219,25 +215,20 @@ class Watch(Recorder):
         if call is None:
             listener.note("evaluate= repeats calls of the model itself, and none was seen")
             return
-        start, ours = time.perf_counter(), self.overhead.record + self.overhead.computed
+        start, before = time.perf_counter(), self.overhead.watching
         for mode in ("eval", "control") if self.control else ("eval",):
             args, kwargs = call
             try:
                 if mode == "control":
                     args, kwargs = without_messages(*call, self.n_nodes)
-                with (
-                    listener.recording_as(mode, call),
-                    untouched(self.plain, mode == "control"),
-                    uncompiled(),
-                    torch.no_grad(),
-                ):
+                as_before = untouched(self.plain, mode == "control")
+                with listener.recording_as(mode, call), as_before, uncompiled(), torch.no_grad():
                     self.plain(*args, **kwargs)
                 self.overhead.evaluations += 1
             except Exception as problem:  # of the model, in a mode that the training may not use
                 listener.note(f"a pass in evaluation mode failed: {type(problem).__name__}: {problem}")
         self._evaluated = listener.calls
-        inside = self.overhead.record + self.overhead.computed - ours
-        self.overhead.evaluate += time.perf_counter() - start - inside
+        self.overhead.evaluate += time.perf_counter() - start - (self.overhead.watching - before)
 
     @contextmanager
     def pause(self) -> Iterator[None]:
@@ -259,6 +250,26 @@ class Watch(Recorder):
         scores = f"Scores: {', '.join(names)}. " if names else ""
         table = html_table(title, ["layer", "module"], rows, scores + "See dataset, table() and report().")
         return table + (html_list(self.problems) if self.problems else "")
+
+    def _silence(self) -> str:
+        """Why no pass was recorded, or that some had no watched layer."""
+        silent = self.listener.silent
+        if self.overhead.evaluations or self.overhead.passes > silent:
+            return f"in {silent} passes no watched layer was called" if silent else ""
+        return (
+            f"nothing was recorded: no forward pass in the chosen mode ({self.listener.mode!r}) called a watched layer "
+            f"({', '.join(self.layers)}); copies of a model are not watched, and compiled models call no hooks: use "
+            "evaluate=, which runs the uncompiled model"
+        )
+
+    def _undefined(self) -> str:
+        """Layers without one finite activation."""
+        found = {name: rows for name, rows in self.undefined.items() if name != INPUT}
+        bad = [name for name, (rows, without) in found.items() if without == rows]
+        if not bad:
+            return ""
+        names = ", ".join(bad[:4]) + (" and others" if len(bad) > 4 else "")
+        return f"every activation of {names if len(bad) < len(found) else 'every layer'} has NaN or infinite values"
 
     def influence(self, data: Any, **arguments: Any) -> "xr.Dataset":
         """What the layers read at each hop beside what they show; see :func:`spectrata.torch.influence`."""
@@ -312,42 +323,6 @@ def _fingerprint(model: torch.nn.Module) -> str:
         lazy = isinstance(tensor, torch.nn.parameter.UninitializedParameter)
         parts.append(f"{name} {'lazy' if lazy else tuple(tensor.shape)}")
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def _silence(watch: Watch) -> Iterator[str]:
-    """Why no pass was recorded, or that some had no watched layer."""
-    silent = watch.listener.silent
-    if watch.overhead.evaluations:
-        return
-    if watch.overhead.passes > silent:
-        if silent:
-            yield f"in {silent} passes no watched layer was called"
-    elif watch.compiled:
-        yield (
-            "the model is compiled, so its layers do not call hooks and nothing was recorded; use evaluate=, which "
-            "runs the uncompiled model"
-        )
-    elif silent:
-        yield (
-            f"{silent} forward passes called none of the watched layers ({', '.join(watch.layers)})"
-            "; is a compiled copy of the model being trained? evaluate= runs the uncompiled model"
-        )
-    else:
-        yield (
-            "no forward pass of the watched model was seen in the chosen mode "
-            f"({watch.listener.mode!r}); was another copy of it called, or a compiled one?"
-        )
-
-
-def _undefined(counted: Mapping[str, Sequence[int]]) -> Iterator[str]:
-    """Layers without one finite activation, of rows and undefined rows by layer."""
-    found = {name: rows for name, rows in counted.items() if name != INPUT}
-    bad = [name for name, (rows, without) in found.items() if without == rows]
-    if bad and len(bad) == len(found):
-        yield "every activation of every layer has NaN or infinite values"
-    elif bad:
-        names = ", ".join(bad[:4]) + (" and others" if len(bad) > 4 else "")
-        yield f"every activation of {names} has NaN or infinite values"
 
 
 def watch(
@@ -417,15 +392,4 @@ def watch(
     >>> w.dataset["off_zero_live"].dims
     ('layer', 'epoch')
     """
-    return Watch(
-        model,
-        data,
-        layers,
-        every=every,
-        mode=mode,
-        evaluate=evaluate,
-        control=control,
-        states=states,
-        log=log,
-        **recording,
-    )
+    return Watch(model, data, layers, every, mode, evaluate, control, states, log, **recording)

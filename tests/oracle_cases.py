@@ -1,6 +1,6 @@
-"""Write `fixtures/*.npz` from the oracle: `python tests/make_fixtures.py [FOLDER]`.
+"""Small cases that the oracle solves.
 
-Fields of a case: `edges` (E, 2), `n_nodes`, `signal` (n,) or (n, d), `metric`, and, with one row per hop
+Fields of a solved case: `edges` (E, 2), `n_nodes`, `signal` (n,) or (n, d), `metric`, and, with one row per hop
 K = 1, 2, ..., diameter: `eigenvalues`, `simple` (the gap to both neighbours exceeds 1e-6 of the largest
 eigenvalue), `eigenspace` (its number within the hop), `gft`, `apprx_ls_index`, `apprx_ls_rms`, `in_agg`,
 `adj_diff_unit`, `adj_diff_eigenvalue` (NaN at zero eigenvalues), `ln_vx_incidence`, and, one number per hop,
@@ -9,14 +9,11 @@ arbitrary: compare one value per eigenspace (l2; the sum for `ln_vx_incidence`).
 but at zero eigenvalues it does not depend on the basis.
 """
 
-import sys
-from pathlib import Path
+from functools import cache
 
 import numpy as np
 
 import oracle
-
-FOLDER = Path(__file__).parent / "fixtures"
 
 
 def letters(text):
@@ -59,13 +56,9 @@ def cases():
     }
 
 
-def write(folder):
-    """Write every case into the folder."""
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    for name, (edges, n_nodes, signal, metric) in cases().items():
-        given = {"edges": np.array(edges), "n_nodes": n_nodes, "signal": signal, "metric": metric}
-        np.savez_compressed(Path(folder) / f"{name}.npz", **given, **oracle.all_hops(edges, n_nodes, signal, metric))
-
-
-if __name__ == "__main__":
-    write(sys.argv[1] if len(sys.argv) > 1 else FOLDER)
+@cache
+def solved(name):
+    """The case and what the oracle says of every hop."""
+    edges, n_nodes, signal, metric = cases()[name]
+    given = {"edges": np.array(edges), "n_nodes": n_nodes, "signal": signal, "metric": metric}
+    return given | oracle.all_hops(edges, n_nodes, signal, metric)
