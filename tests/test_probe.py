@@ -201,14 +201,14 @@ def test_sparse_features_and_many_columns():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"train": [0, 1]}, "train has 2 nodes"),
+        ({"train": [0, 1]}, "2 training nodes have a label"),
         ({"train": ["x"] * 20}, "not a node"),
         ({"train": np.ones(7, bool)}, "mask of shape"),
         ({"views": ["S^9 x"]}, "the views are"),
         ({"task": "ranking"}, "task="),
         ({"labels": np.zeros(120, int)}, "one class"),
         ({"labels": np.full(120, 0.5)}, "one number"),
-        ({"labels": [0, 1, *[None] * 118]}, "train has 2 nodes with a label"),
+        ({"labels": [0, 1, *[None] * 118]}, "2 training nodes have a label"),
         ({"labels": ["a"] * 60 + ["b"] * 60, "task": "regression"}, "needs numbers"),
         ({"labels": [None] + [0, 1] * 59 + [0], "train": range(40)}, "has no label"),
         ({"features": np.zeros((2, 120, 3))}, "snapshots"),

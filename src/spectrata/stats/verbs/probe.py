@@ -33,6 +33,7 @@ MOST_TRAINED = 10_000  # training nodes that are used
 DIRECTIONS = 128  # singular directions of the features
 LEAST_PER_CLASS = 10  # training nodes below which there is no headline
 AFFORDABLE = 2e9  # numbers read in one pass of all models of a repeat; about half a minute on one core
+PER_EDGE = 450  # numbers that take as long as an edge of one graph, rewired and multiplied with features
 MODELS = {  # the families, from the simplest
     NO_GRAPH: "A model without a graph (MLP) fits.",
     "low-pass": "A low-pass model (GCN, APPNP) of depth {} fits.",
@@ -228,7 +229,7 @@ def probe(
     rows, target, notes = _training(labels, train, given, task, seed)
     x = _features(features, given, seed)
     seen = {name: make_view(near, x, name)[rows] for name in names}
-    count = _repeats(seen, target) if repeats is None else whole(repeats, "repeats")
+    count = _repeats(seen, target, given.n_edges * (rewired + 1)) if repeats is None else whole(repeats, "repeats")
     rng = np.random.default_rng([seed, 0])
     folds = np.stack([target.folds(rng) for _ in range(count)])
     with warnings.catch_warnings():
@@ -288,12 +289,12 @@ def _rewired_score(
     return float(np.nanmean(cross_validate({view: seen}, target, folds).score))
 
 
-def _repeats(seen: Mapping[str, np.ndarray], target: Target) -> int:
+def _repeats(seen: Mapping[str, np.ndarray], target: Target, edges: int) -> int:
     """Decide how often folds are drawn by the size of the work, so that every machine decides alike."""
     classes = 1 if target.classes is None else len(target.classes)
     per_model = sum(x.size for x in seen.values()) * classes
     models = FOLDS + FOLDS * (FOLDS - 1) // 2
-    return int(np.clip(AFFORDABLE / max(per_model * models, 1), 1, MOST_REPEATS))
+    return int(np.clip((AFFORDABLE - PER_EDGE * edges) / max(per_model * models, 1), 1, MOST_REPEATS))
 
 
 # ---- inputs
@@ -330,7 +331,7 @@ def _training(
         bad = rows[np.setdiff1d(np.arange(len(rows)), have)[0]]
         raise SignalValueError(f"The training node {shown(graph.names[bad])} has no label; leave it out of train.")
     if len(rows) < 2 * FOLDS:
-        raise OptionError(f"train has {len(rows)} nodes with a label; {FOLDS} folds need at least {2 * FOLDS}.")
+        raise OptionError(f"{len(rows)} training nodes have a label; {FOLDS} folds need at least {2 * FOLDS}.")
     notes: tuple[str, ...] = ()
     if len(rows) > MOST_TRAINED:
         notes = (f"{MOST_TRAINED:,} of {len(rows):,} training nodes were used, chosen at random.",)
