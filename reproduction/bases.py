@@ -103,8 +103,7 @@ def _turned(basis: EigenBasis, rng: np.random.Generator) -> EigenBasis:
     """Rotations of whole eigenspaces, across connected parts: one part of all nodes."""
     everything = np.arange(basis.n)
     part = Part(everything, basis.values, rotate_columns(basis.dense(), basis.eigenspace, rng), everything)
-    none = np.empty(0, dtype=np.int64)
-    return replace(basis, parts=(part,), singletons=none, singleton_columns=none, by_structure=False)
+    return replace(basis, parts=(part,), alone=np.empty((2, 0), dtype=np.int64), by_structure=False)
 
 
 def rotate_columns(vectors: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
