@@ -309,7 +309,7 @@ def test_hops_that_are_not_understood(text):
         options.parse_hops(text)
 
 
-@pytest.mark.parametrize("text", ["adj_diff=", "adj_diff=1,adj_diff=2", "adj_diff=1,ln_vx"])
-def test_weights_that_are_not_understood(text):
-    with pytest.raises(OptionError):
-        options.parse_ens_weights(text)
+@pytest.mark.parametrize("text", ["trials", "trials=", "=3", "trials=1,trials=2", "trials=1,literal"])
+def test_options_that_are_not_understood(text):
+    with pytest.raises(OptionError, match="--ln-vx"):
+        options.parse_options(text, "--ln-vx")

@@ -329,7 +329,7 @@ def test_the_command_line_takes_a_manifest_and_bands(tmp_path):
     assert run.invoke(app, ["profile", *one, "--spacing", "width"]).exit_code == 2
     for bad in (["--many", "nowhere.csv"], [*one, "--jobs", "2"], ["--many", str(manifest), *one], [one[0]]):
         assert run.invoke(app, ["profile", *bad, "-o", str(tmp_path / "bad")]).exit_code == 2
-    assert run.invoke(app, ["profile", *one, "--bands", "4", "--transform", "incidence"]).exit_code == 2
+    assert run.invoke(app, ["profile", *one, "--bands", "4", "--ln-vx", "transform=incidence"]).exit_code == 2
 
 
 def test_importing_brings_no_dask():

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from spectrata.cli.render import count, one_line, shown, shown_p, table, text
+from spectrata.cli.render import CHANCE, count, one_line, row_table, text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,6 +15,7 @@ TESTED = (
     "verdict", "r", "chance_low", "chance_high", "p", "p_family", "q", "r_given", "p_given", "p_family_given",
     "q_given", "near_level", "participation", "geary", "moran", "status",
 )  # fmt: skip
+NAMES = ("snapshot", "column", "node", "verdict")  # columns of a table with words
 
 
 def graph_facts(strat: "Stratification", source: str) -> dict[str, Any]:
@@ -39,10 +40,8 @@ def graph_facts(strat: "Stratification", source: str) -> dict[str, Any]:
 
 def graph_line(facts: Mapping[str, Any]) -> str:
     """The graph in one line."""
-    if facts["n_parts"] == 1:
-        parts = "connected"
-    else:
-        parts = f"{facts['n_parts']:,} parts, the largest of {count(facts['largest_part'], 'node')}"
+    parts = f"{facts['n_parts']:,} parts, the largest of {count(facts['largest_part'], 'node')}"
+    parts = "connected" if facts["n_parts"] == 1 else parts
     parts += f", diameter {facts['diameter']}" if facts["diameter"] is not None else ""
     parts += f", weighted ({facts['hop_weights']})" if facts["hop_weights"] else ""
     size = f"{count(facts['n_nodes'], 'node')}, {count(facts['n_edges'], 'edge')}"
@@ -64,38 +63,24 @@ def headline(name: str, rows: list[dict[str, Any]], diameter: Any) -> str:
     return one_line(f"{name}: {likeness_words(found, diameter)}")
 
 
-def hop_rows(ds: "xr.Dataset") -> list[dict[str, Any]]:
-    """One row for each snapshot, column and hop of a result of tests."""
-    frame = ds[[name for name in TESTED if name in ds]].to_dataframe().reset_index()
-    first = [name for name in ("snapshot", "column", "hop", "n_pairs") if name in frame]
-    return frame[first + [name for name in TESTED if name in frame]].to_dict("records")
+def rows_of(ds: "xr.Dataset", fields: tuple[str, ...] = TESTED) -> list[dict[str, Any]]:
+    """One row for each snapshot, column, hop and node of a result of tests."""
+    frame = ds[[name for name in fields if name in ds]].to_dataframe().reset_index()
+    first = [name for name in ("snapshot", "column", "hop", "node", "n_pairs") if name in frame]
+    return frame[first + [name for name in fields if name in frame]].to_dict("records")
 
 
-def print_tests(rows: list[dict[str, Any]], given: str, more: Mapping[str, list[str]] | None = None) -> None:
+def print_tests(rows: list[dict[str, Any]], given: str, more: tuple[str, ...] = ()) -> None:
     """The table of tests, one row for each hop, and what its words mean."""
-    decides = ("q", "q_given") if "q" in rows[0] else ("p_family", "p_family_given")
-    cells: dict[str, list[Any]] = {
-        name: [row[name] for row in rows] for name in ("snapshot", "column") if name in rows[0]
-    }
-    cells |= {
-        "hop": [row["hop"] for row in rows],
-        **({} if more else {"pairs": [f"{row['n_pairs']:,}" for row in rows]}),
-        "verdict": [row["verdict"] + " (near .05)" * bool(row["near_level"]) for row in rows],
-        "r": [shown(row["r"]) for row in rows],
-        "chance": [
-            f"{shown(row['chance_low'])} to {shown(row['chance_high'])}"
-            if row["chance_low"] == row["chance_low"]
-            else ""
-            for row in rows
-        ],
-        "p": [shown_p(row[decides[0]]) for row in rows],
-    }
-    if given:
-        cells |= {} if more else {"r given": [shown(row["r_given"]) for row in rows]}
-        cells |= {"p given": [shown_p(row[decides[1]]) for row in rows]}
-    cells |= more or {}
-    table({name: some for name, some in cells.items() if any(some)}, left=("snapshot", "column", "verdict"))
-    over = "the columns (false discovery rate)" if "q" in rows[0] else "all hops"
+    over, p, p_given = "all hops", "p_family", "p_family_given"
+    if "q" in rows[0]:
+        over, p, p_given = "the columns (false discovery rate)", "q", "q_given"
+    near = [row | {"verdict": row["verdict"] + " (near .05)" * bool(row["near_level"])} for row in rows]
+    columns: dict[str, Any] = {"snapshot": "snapshot", "column": "column", "hop": "hop"}
+    columns |= {} if more else {"pairs": "n_pairs"}
+    columns |= {"verdict": "verdict", "r": "r", "chance": CHANCE, "p": p}
+    columns |= ({} if more else {"r given": "r_given"}) | {"p given": p_given} if given else {}
+    row_table(near, columns | {name: name for name in more}, left=NAMES)
     text(
         "r: correlation between the two ends of a pair; chance: 95 % of the permutations, one hop at a time; "
         f"p: corrected over {over}" + (f"; given: {given} accounted for." if given else ".")
@@ -108,10 +93,10 @@ def statuses(rows: list[dict[str, Any]]) -> None:
 
     found: dict[str, list[Any]] = {}
     for row in rows:
-        if row["status"] not in ("ok", ""):
-            found.setdefault(row["status"], []).append(row["hop"])
+        found.setdefault(row["status"], []).append(row["hop"])
     for words, some in found.items():
-        text(f"At {hops(sorted(set(some)))}: {words}.")
+        if words not in ("ok", ""):
+            text(f"At {hops(sorted(set(some)))}: {words}.")
 
 
 def print_ranking(found: "pd.DataFrame", top: int, rest: str) -> None:
@@ -120,21 +105,13 @@ def print_ranking(found: "pd.DataFrame", top: int, rest: str) -> None:
 
     for line in column_sentences(found):
         text(line)
-    rows: list[dict[str, Any]] = found.head(top).to_dict("records")
-    columns = {
-        "column": [row["column"] for row in rows],
-        "verdict": [row["verdict"] for row in rows],
-        "r": [shown(row["r"]) for row in rows],
-        "q": [shown_p(row["q"]) for row in rows],
-        "r given": [shown(row["r_given"]) for row in rows],
-        "q given": [shown_p(row["q_given"]) for row in rows],
-        "reach": [row["reach"] for row in rows],
-        "scale": ["" if row["scale"] is None or row["scale"] != row["scale"] else row["scale"] for row in rows],
-    }
-    table(columns, left=("column", "verdict"))
+    rows = found.head(top).assign(scale=found["scale"].astype("string").fillna(""))
+    names = ("column", "verdict", "r", "q", "r_given", "q_given", "reach", "scale")
+    row_table(rows.to_dict("records"), {name.replace("_", " "): name for name in names}, left=NAMES)
+    scale = "; scale: quarter of the frequencies, 1 smooth, 4 rough" if any(rows["scale"]) else ""
     text(
         "r: correlation between neighbours; q: false discovery rate over columns; given: degree accounted for; "
-        "reach: last hop of the same verdict; scale: 1 the smoothest, 4 the roughest quarter of frequencies."
+        f"reach: last hop of the same verdict{scale}."
     )
     if len(found) > top:
         text(f"{len(found) - top:,} more columns; {rest}.")

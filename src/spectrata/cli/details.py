@@ -11,8 +11,8 @@ NOISE = 1e-12  # what is weaker than the strongest by this factor is rounding, n
 TOP, ROWS = 3, 24  # eigenspaces of a row, and rows of the table
 
 
-def strongest_rows(ds: "xr.Dataset", top: int = TOP) -> list[dict[str, Any]]:
-    """The ``top`` eigenspaces of every hop, snapshot or column, and algorithm; NaN and rounding are left out.
+def strongest_rows(ds: "xr.Dataset") -> list[dict[str, Any]]:
+    """The strongest eigenspaces of every hop, snapshot or column, and algorithm; NaN and rounding are left out.
 
     Zero components of several parts count as one eigenspace.
     """
@@ -25,7 +25,7 @@ def strongest_rows(ds: "xr.Dataset", top: int = TOP) -> list[dict[str, Any]]:
     found = []
     for at, row, index in np.ndindex(len(one.hops), len(one.gradient_norm), len(one.algorithms)):
         values = one.magnitude[index, row, at]
-        order = [i for i in np.argsort(-values, kind="stable")[:top].tolist() if not np.isnan(values[i])]
+        order = [i for i in np.argsort(-values, kind="stable")[:TOP].tolist() if not np.isnan(values[i])]
         order = [i for i in order if i == order[0] or values[i] > NOISE * values[order[0]]]
         arrays = {"eigenvalue": one.eigenvalue[at], "multiplicity": one.multiplicity[at], "zero": one.is_zero[at]}
         spaces = [{name: array[i].item() for name, array in (arrays | {"magnitude": values}).items()} for i in order]
@@ -41,31 +41,27 @@ def print_strongest(ds: "xr.Dataset") -> None:
     from spectrata.results.schema import view
     from spectrata.stats.describe.summary import precision_notes
 
-    rows, result = strongest_rows(ds), view(ds)
-    cells: dict[str, list[Any]] = {"hop": [row["hop"] for row in rows[:ROWS]]}
-    if result.rows is not None:
-        cells[", ".join(result.row_dims)] = [row["row"] for row in rows[:ROWS]]
-    cells["algorithm"] = [row["algorithm"] for row in rows[:ROWS]]
-    cells["strongest, as eigenvalue: magnitude"] = [_cell(row["strongest"]) for row in rows[:ROWS]]
-    table(cells, left=list(cells))
+    every, result = strongest_rows(ds), view(ds)
+    rows, cells = every[:ROWS], {"hop": [row["hop"] for row in every[:ROWS]]}
+    cells |= {} if result.rows is None else {", ".join(result.row_dims): [row["row"] for row in rows]}
+    cells |= {"algorithm": [row["algorithm"] for row in rows]}
+    strongest = [_cell(row["strongest"]) for row in rows]
+    table(
+        cells | {"strongest, as eigenvalue: magnitude": strongest}, left=[*cells, "strongest, as eigenvalue: magnitude"]
+    )
     text("zero: the components of eigenvalue 0 together; *: repeated eigenvalue, total over its eigenspace.")
     bound = [name for name in result.algorithms if not row_of(name).invariant(result.options)]
-    if bound and any("*" in cell for cell in cells["strongest, as eigenvalue: magnitude"]):
+    if bound and any("*" in cell for cell in strongest):
         text(f"Magnitudes at * depend on the basis: {', '.join(bound)}.")
-    if len(rows) > ROWS:
-        text(f"{len(rows) - ROWS:,} more rows: --json and spectra.nc have all.")
-    for line in precision_notes(result):
-        text(f"{line}.")
-    for words in dict.fromkeys(
-        f"{row['algorithm']} at hop {row['hop']}: {row['status']}" for row in rows if row["status"] != "ok"
-    ):
-        text(words)
+    if len(every) > ROWS:
+        text(f"{len(every) - ROWS:,} more rows: --json and spectra.nc have all.")
+    odd = [f"{row['algorithm']} at hop {row['hop']}: {row['status']}" for row in every if row["status"] != "ok"]
+    for line in dict.fromkeys([*(f"{one}." for one in precision_notes(result)), *odd]):
+        text(line)
 
 
 def _cell(found: list[dict[str, Any]]) -> str:
-    if not found:
-        return "undefined"
-    if found[0]["magnitude"] == 0.0:
-        return "all zero"
+    if not found or found[0]["magnitude"] == 0.0:
+        return "all zero" if found else "undefined"
     names = ["zero" if one["zero"] else f"{one['eigenvalue']:.4g}{'*' * (one['multiplicity'] > 1)}" for one in found]
     return "   ".join(f"{name}: {one['magnitude']:.4g}" for name, one in zip(names, found, strict=True))

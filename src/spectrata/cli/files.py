@@ -1,7 +1,6 @@
 """Results as files in one folder: all of them appear, or none."""
 
 import os
-import stat
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,20 +20,16 @@ Writers = dict[str, tuple[str, Callable[[Path], Any]]]  # by kind: the name of a
 
 
 def chosen_folder(out: str | None, otherwise: str) -> Path:
-    """The folder to write to, refused before any work when a file stands in its place."""
+    """The folder to write to, refused before any work when nothing can be written there."""
     folder = Path(out if out else otherwise)
-    for place in (folder, *folder.parents):
-        try:
-            mode = place.stat().st_mode
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as problem:
-            raise OptionError(f"{place} cannot be used as a folder: {problem.strerror}; choose another -o.") from None
-        if not stat.S_ISDIR(mode):
-            raise OptionError(f"{place} is a file, so {folder} cannot be a folder; choose another -o.")
-        if not os.access(place, os.W_OK | os.X_OK):
-            raise OptionError(f"Nothing can be written into {place}; choose another -o.")
-        break
+    try:
+        place = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    except OSError as problem:
+        raise OptionError(f"{folder} cannot be used as a folder: {problem.strerror}; choose another -o.") from None
+    if not place.is_dir():
+        raise OptionError(f"{place.name} is a file, so {folder} cannot be a folder; choose another -o.")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise OptionError(f"Nothing can be written into {place}; choose another -o.")
     return folder
 
 
@@ -85,10 +80,19 @@ def result(ds: "xr.Dataset") -> Writers:
     from spectrata.results.files import fill
 
     name = "spectra.nc"
-    return {
-        "dataset": (name, lambda beside: fill(ds, beside, Path(name))),
-        "picture": ("spectra.png", lambda beside: draw_spectra(ds, beside)),
-    }
+    contents: Writers = {"dataset": (name, lambda beside: fill(ds, beside, Path(name)))}
+    return contents | picture("spectra", "spectra.png", ds)
+
+
+def picture(kind: str, name: str, ds: "xr.Dataset") -> Writers:
+    """A picture by a function of ``spectrata.plot``."""
+
+    def draw(beside: Path) -> None:
+        from spectrata import plot
+
+        getattr(plot, kind)(ds)[0].figure.savefig(beside, dpi=150, format="png")
+
+    return {"picture": (name, draw)}
 
 
 def long_table(ds: "xr.Dataset") -> Writers:
@@ -103,24 +107,6 @@ def frame(kind: str, name: str, rows: "pd.DataFrame | list[dict[str, Any]]") -> 
     import pandas as pd
 
     return {kind: (name, lambda beside: pd.DataFrame(rows).to_csv(beside, index=False))}
-
-
-def tests(ds: "xr.Dataset", rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """A correlogram as a table and as a picture."""
-
-    def draw(beside: Path) -> None:
-        from spectrata.plot import correlogram
-
-        correlogram(ds)[0].figure.savefig(beside, dpi=150, format="png")
-
-    return {**frame("table", "correlogram.csv", rows), "picture": ("correlogram.png", draw)}
-
-
-def draw_spectra(ds: "xr.Dataset", path: Path) -> None:
-    """The spectra as a PNG."""
-    from spectrata.plot import spectra
-
-    spectra(ds)[0].figure.savefig(path, dpi=150, format="png")
 
 
 def page(found: "Profile", graph_name: str, signal_name: str, pos: str | None = None) -> Writers:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spectrata.inputs.signals import Signal
 
 INPUT, COMPUTED, CHANCE, OUTPUT, MACHINE = "Graph and signal", "What to compute", "Chance", "Output", "Computing"
-SCALE, ALGORITHMS, LEARNING = "Large graphs and many graphs", "Options of the algorithms", "Options of ln_vx"
+SCALE, ALGORITHMS = "Large graphs and many graphs", "Options of the algorithms"
 LARGEST_HOP = 100_000  # no graph that fits has more; a slip like 1-9999999999 must not fill the memory
 
 
@@ -91,14 +91,17 @@ class GraphOptions:
     hop_weights: str = option("bottleneck", INPUT, "bottleneck|product|unit", "Weights beyond hop 1.", rare=True)
     n_nodes: int | None = option(None, INPUT, "N", "Number of nodes, isolated ones included.", rare=True)
 
-    def read(self, near: bool = True, **more: Any) -> "Stratification":
-        """Read the graph; with ``near`` and without ``--hops`` only the near hops of a large one."""
+    def read(self, **more: Any) -> "Stratification":
+        """Read the graph; without ``--hops`` only the near hops of a large one."""
         from spectrata.core.stratification import Stratification
         from spectrata.inputs.graphs import as_graph
+        from spectrata.stats.verbs.hops import ALL_HOPS, NEAR_HOPS
 
         hops, known = parse_hops(self.hops), as_graph(self.graph, **self.arguments())
-        if hops is None and near:
-            hops = near_hops(known.n_nodes)
+        if hops is None and known.n_nodes > ALL_HOPS:
+            hops = 1 if known.n_nodes > NEAR_HOPS else 3
+            near = "hop 1" if hops == 1 else "hops 1 to 3"
+            warn(f"Reading {near} of {known.n_nodes:,} nodes; {argument('hops')} asks for others.")
         return Stratification(known, hops, hop_weights=self.hop_weights, **more)
 
     def arguments(self) -> dict[str, Any]:
@@ -138,40 +141,23 @@ class SignalOptions:
         return {"columns": self.columns, "labels": self.labels, "metric": self.metric}
 
 
-def near_hops(n: int) -> int | None:
-    """The hops that are read without ``--hops``: all of small graphs, the near ones of large graphs."""
-    from spectrata.stats.verbs.hops import ALL_HOPS, NEAR_HOPS
-
-    if n <= ALL_HOPS:
-        return None
-    near = 1 if n > NEAR_HOPS else 3
-    warn(f"Reading {'hop 1' if near == 1 else 'hops 1 to 3'} of {n:,} nodes; {argument('hops')} asks for others.")
-    return near
-
-
 def flat(function: Callable[..., None]) -> Callable[..., None]:
     """The command with the fields of its dataclasses as parameters of its own."""
     taken = inspect.signature(function, eval_str=True).parameters
-    spread: list[inspect.Parameter] = []
-    for parameter in taken.values():
-        if not is_dataclass(parameter.annotation):
-            spread.append(parameter)
-            continue
-        spread += inspect.signature(parameter.annotation).parameters.values()  # type: ignore[arg-type]
-    spread = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in spread]
+    groups: dict[str, Any] = {name: one.annotation for name, one in taken.items() if is_dataclass(one.annotation)}
     both = {"debug": DEBUG_FLAG, "help_all": HELP_ALL}
+    spread: list[inspect.Parameter] = []
+    for name, one in taken.items():
+        spread += inspect.signature(groups[name]).parameters.values() if name in groups else [one]
     keyword = inspect.Parameter.KEYWORD_ONLY
+    spread = [one.replace(kind=keyword) for one in spread]
     spread += [inspect.Parameter(name, keyword, default=flag, annotation=bool) for name, flag in both.items()]
 
     @functools.wraps(function)
     def command(**given: Any) -> None:
         given = {name: value for name, value in given.items() if name not in both}
-        groups = {}
-        for name, parameter in taken.items():
-            kind = parameter.annotation
-            if is_dataclass(kind):
-                groups[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})  # type: ignore[operator]
-        function(**groups, **given)
+        made = {name: kind(**{one.name: given.pop(one.name) for one in fields(kind)}) for name, kind in groups.items()}
+        function(**made, **given)
 
     command.__signature__ = inspect.Signature(spread)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in spread}
@@ -223,19 +209,17 @@ def parse_weights(text: str | None) -> str | bool | None:
     return text if text is None else {"true": True, "false": False}.get(text.strip().lower(), text)
 
 
-def parse_ens_weights(text: str) -> str | dict[str, float]:
-    """The name of a preset, or ``member=weight`` pairs separated by commas."""
-    if "=" not in text:
-        return text
-    pairs = [piece.partition("=") for piece in text.split(",")]
-    members = [member.strip().lower().replace("-", "_") for member, _, _ in pairs]
-    try:
-        weights = {member: float(number) for member, (_, _, number) in zip(members, pairs, strict=True)}
-    except ValueError:
-        weights = {}
-    if len(weights) < len(pairs):
-        raise OptionError(
-            f"--ens-weights {text!r} is not understood; name a preset, or write adj_diff=0.5,ln_vx=0.5, each "
-            f"member once."
-        )
-    return weights
+def parse_options(text: str | None, flag: str) -> dict[str, Any] | None:
+    """``trials=20,literal=true`` as a mapping, true, false and none are read as in Python."""
+    if text is None:
+        return None
+    found: dict[str, Any] = {}
+    for piece in text.split(","):
+        name, equals, value = (part.strip() for part in piece.partition("="))
+        if not (name and equals and value) or name in found:
+            raise OptionError(f"{flag} {text!r} is not understood; write NAME=VALUE, separated by commas.")
+        try:
+            found[name] = float(value) if "." in value or "e" in value.lower() else int(value)
+        except ValueError:
+            found[name] = {"true": True, "false": False, "none": None}.get(value.lower(), value)
+    return found

@@ -12,6 +12,7 @@ from typing import Any
 
 PIPE_WIDTH, LEAST_WIDTH, LEAST_NAME = 80, 40, 10
 PATIENCE = 1.0  # seconds of work before a progress bar appears
+CHANCE = ("chance_low", "chance_high")  # an interval, in one column
 
 
 def one_line(text: object) -> str:
@@ -26,22 +27,20 @@ def width(stream: Any = None) -> int:
     return max(LEAST_WIDTH, shutil.get_terminal_size().columns) if limited else PIPE_WIDTH
 
 
-def text(line: object, indent: str = "") -> None:
+def text(line: object) -> None:
     """Print one paragraph, broken between words."""
-    print("\n".join(wrapped(str(line), width(), indent)))  # noqa: T201
+    print("\n".join(wrapped(line, width())))  # noqa: T201
 
 
-def lines(block: str) -> None:
+def lines(block: Sequence[str]) -> None:
     """Print lines that are laid out already; those that are too wide are broken between words."""
-    for line in block.splitlines():
+    for line in block:
         print(line if len(line) <= width() else "\n".join(wrapped(line, width())))  # noqa: T201
 
 
-def wrapped(line: str, columns: int, indent: str = "") -> list[str]:
-    """A paragraph as lines; what follows the first line is indented."""
-    return textwrap.wrap(
-        one_line(line), columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    ) or [""]
+def wrapped(line: object, columns: int) -> list[str]:
+    """A paragraph as lines."""
+    return textwrap.wrap(one_line(line), columns, break_long_words=False, break_on_hyphens=False) or [""]
 
 
 def note(line: str) -> None:
@@ -62,18 +61,34 @@ def table(columns: Mapping[str, Sequence[object]], left: Sequence[str] = ()) -> 
     """
     cells = {title: [one_line(cell) for cell in some] for title, some in columns.items()}
     wide = {title: max(map(len, (title, *some))) for title, some in cells.items()}
-    gap = "  " if sum(wide.values()) + 2 * len(wide) - 2 <= width() else " "
+    gap = "  " if sum(wide.values()) + 2 * len(wide) <= width() else " "
     over = sum(wide.values()) + len(gap) * (len(wide) - 1) - width()
     for title in sorted((title for title in left if title in wide), key=wide.__getitem__, reverse=True):
-        fits = max(LEAST_NAME, len(title), wide[title] - max(over, 0))
-        over -= wide[title] - min(fits, wide[title])
-        wide[title] = min(fits, wide[title])
+        fits = min(wide[title], max(LEAST_NAME, len(title), wide[title] - max(over, 0)))
+        over, wide[title] = over - wide[title] + fits, fits
     for row in [list(cells), *zip(*cells.values(), strict=True)]:
         broken = [textwrap.wrap(cell, wide[title]) or [""] for cell, title in zip(row, wide, strict=True)]
         for parts in zip_longest(*broken, fillvalue=""):
             placed = zip(parts, wide.items(), strict=True)
             said = [part.ljust(size) if title in left else part.rjust(size) for part, (title, size) in placed]
             print(gap.join(said).rstrip())  # noqa: T201
+
+
+def row_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Any], left: Sequence[str] = ()) -> None:
+    """Print the fields of rows as columns: p and q as p, pairs of fields as an interval; empty columns are left out."""
+    from spectrata.stats.findings.table import shown, shown_p
+
+    def cell(row: Mapping[str, Any], field: Any) -> str:
+        if isinstance(field, tuple):
+            low, high = (cell(row, one) for one in field)
+            return f"{low} to {high}" if low else ""
+        value = row.get(field, "")
+        if not isinstance(value, float):
+            return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
+        return shown_p(value) if field[0] in "pq" or field == "shift_p" else shown(value)
+
+    cells = {title: [cell(row, field) for row in rows] for title, field in columns.items()}
+    table({title: some for title, some in cells.items() if any(some)}, left)
 
 
 def as_json(document: Mapping[str, Any]) -> None:
@@ -94,16 +109,6 @@ def plain(value: Any) -> Any:
     return None if type(value).__name__ == "NAType" else value
 
 
-def shown(value: Any) -> str:
-    """A number with three digits after the point; nothing for NaN."""
-    return "" if value != value else f"{value:.3f}"
-
-
-def shown_p(p: Any) -> str:
-    """One number for p."""
-    return "< 0.001" if p < 0.001 else shown(p)
-
-
 def count(number: int, word: str) -> str:
     """``1 node``, ``34 nodes``."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
@@ -117,44 +122,26 @@ class Meter:
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self.patience = patience
-        self.last = ("reading", 0.0)
         self._bar: Any = None
-        self._task: Any = None
-        self._over = False
-        self._lock = threading.Lock()
-        self._timer = threading.Timer(patience, self._appear)
 
     def __enter__(self) -> Callable[[str, float], None]:
         if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+            shown = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+            self._bar = Progress(*shown, console=Console(stderr=True), transient=True)
+            self._task = self._bar.add_task("reading", total=1.0)
+            self._timer = threading.Timer(self.patience, self._bar.start)
             self._timer.daemon = True
             self._timer.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._timer.cancel()
-        with self._lock:
-            self._over = True
-            if self._bar is not None:
-                self._bar.stop()
+        if self._bar is not None:
+            self._timer.cancel()
+            self._bar.stop()
 
     def __call__(self, message: str, fraction: float) -> None:
-        with self._lock:
-            self.last = (message, fraction)
-            if self._bar is not None:
-                self._bar.update(self._task, description=message, completed=fraction)
-
-    def _appear(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-        with self._lock:
-            if self._over:
-                return
-            shown = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn())
-            times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-            self._bar = Progress(
-                *shown, *times, console=Console(stderr=True), transient=True, speed_estimate_period=600
-            )
-            message, fraction = self.last
-            self._task = self._bar.add_task(message, total=1.0, completed=fraction)
-            self._bar.start()
+        if self._bar is not None:
+            self._bar.update(self._task, description=message, completed=fraction)

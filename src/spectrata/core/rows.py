@@ -53,14 +53,14 @@ def _all_sizes(graph: Graph, hop: int, weighted: bool) -> np.ndarray:
     """Nodes at exactly this distance from each node; refused where their stratum would not fit in memory."""
     needed = stratum_bytes(graph, hop, weighted=weighted)
     require_memory(needed, f"The stratum K = {hop} of {graph.n_nodes:,} nodes", "use fewer hops")
-    return _sizes(graph, hop, np.arange(graph.n_nodes))
+    return sphere_sizes(graph, hop, np.arange(graph.n_nodes))
 
 
 def stratum_bytes(graph: Graph, hop: int, seed: int = 0, *, weighted: bool = False) -> int:
     """Estimated memory of one stratum's rows, from the spheres of a few random nodes and three standard errors."""
     n = graph.n_nodes
     rows = np.random.default_rng([seed, hop]).choice(n, size=min(n, SAMPLED_ROWS), replace=False)
-    sizes = _sizes(graph, hop, np.sort(rows))
+    sizes = sphere_sizes(graph, hop, np.sort(rows))
     spread = sizes.std(ddof=1) / np.sqrt(len(sizes)) if 1 < len(sizes) < n else 0.0
     entries = n * (sizes.mean() + 3 * spread)
     width, weight = index_type(graph.n_nodes).itemsize, 8 * weighted
@@ -72,7 +72,7 @@ def index_type(n: int) -> np.dtype:
     return np.dtype(np.int32 if n < 2**31 else np.int64)
 
 
-def _sizes(graph: Graph, hop: int, rows: np.ndarray) -> np.ndarray:
+def sphere_sizes(graph: Graph, hop: int, rows: np.ndarray) -> np.ndarray:
     """Nodes at exactly this distance from each of some nodes."""
     sizes = np.zeros(graph.n_nodes, dtype=np.int64)
 

@@ -118,7 +118,7 @@ def below(ax: "Axes", handles: Sequence[Any]) -> None:
     if handles:
         width = max(len(handle.get_label()) for handle in handles)
         place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.02), "frameon": False, "fontsize": 8}
-        ax.legend(handles=handles, ncols=max(1, min(len(handles), int(style.points(ax) / (4.8 * width + 38)))), **place)
+        ax.legend(handles=handles, ncols=max(1, min(len(handles), int(style.points(ax) / (4.4 * width + 36)))), **place)
 
 
 def panel_height(places: np.ndarray) -> float:

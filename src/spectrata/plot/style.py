@@ -98,9 +98,18 @@ def depth_colors(ax: "Axes", total: int) -> list[Any]:
 class Sheet:
     """The panels of one picture: of a new figure, or axes that were given, as many as there are panels."""
 
-    def __init__(self, ax: Any, panels: int = 1, noun: str = "panels", height: float = 2.5, least: float = 5.6):
+    def __init__(
+        self,
+        ax: Any,
+        panels: int = 1,
+        noun: str = "panels",
+        height: float = 2.5,
+        least: float = 5.6,
+        ratios: Any = None,
+    ):
         self.own = ax is None
-        self.axes: np.ndarray = self._new(panels, height, least) if self.own else np.array(ax, dtype=object).ravel()
+        given = np.array(ax, dtype=object).ravel()
+        self.axes: np.ndarray = self._new(panels, height, least, ratios) if self.own else given
         if len(self.axes) != panels:
             raise OptionError(
                 f"{panels} {noun} are to be drawn on {len(self.axes)} axes; choose {noun}, or give one Axes for each."
@@ -108,13 +117,13 @@ class Sheet:
         self.ax: Any = self.axes[0]
         self.theme = theme_of(self.ax)
 
-    def _new(self, panels: int, height: float, least: float) -> np.ndarray:
+    def _new(self, panels: int, height: float, least: float, ratios: Any) -> np.ndarray:
         from matplotlib.figure import Figure
 
         self.columns = panels if panels <= 3 else 2 if panels == 4 else 3
         rows = -(-panels // self.columns)
         figure = Figure(figsize=(max(least, 3.4 * self.columns), height * rows + 0.9), layout="constrained")
-        axes = figure.subplots(rows, self.columns, squeeze=False).ravel()
+        axes = figure.subplots(rows, self.columns, squeeze=False, width_ratios=ratios).ravel()
         for unused in axes[panels:]:
             unused.remove()
         return axes[:panels]

@@ -4,12 +4,14 @@ from typing import Annotated, Any
 
 import typer
 
-from spectrata.cli.options import CHANCE, DRAWS, INPUT, JSON, SEED, GraphOptions, option
-from spectrata.cli.render import Meter, as_json, shown, shown_p, table, text
+from spectrata.cli import options
+from spectrata.cli.options import INPUT, GraphOptions, option
+from spectrata.cli.render import CHANCE, Meter, as_json, row_table, text
 
 SHOWN = 20  # rows of the table
 A = typer.Argument(metavar="A", help="A signal: node attribute of GRAPH or a file.")
 B = typer.Argument(metavar="B", help="Another signal, or a table to compare with A column by column.")
+NULL = option("spectral", options.CHANCE, "spectral|permutation", "Chance: as smooth as the signals, or shuffled.")
 
 
 def agree(
@@ -18,13 +20,13 @@ def agree(
     b: Annotated[str, B],
     columns: str = option("auto", INPUT, "auto|joint|separate", "Columns as one vector per node, or each by itself."),
     metric: str = option("auto", INPUT, "auto|angular|euclidean", "Compare vectors by direction or by distance."),
-    null: str = option("spectral", CHANCE, "spectral|permutation", "Chance: as smooth as the signals, or shuffled."),
-    draws: int | None = DRAWS,
-    seed: int = SEED,
-    json: bool = JSON,
+    null: str = NULL,
+    draws: int | None = options.DRAWS,
+    seed: int = options.SEED,
+    json: bool = options.JSON,
 ) -> None:
     """Test whether two signals agree beyond what their smoothness explains."""
-    from spectrata.cli.describe import graph_facts, graph_line, statuses
+    from spectrata.cli.describe import NAMES, graph_facts, graph_line, rows_of, statuses
     from spectrata.stats.verbs.agree import agree as compute
 
     with Meter() as progress:
@@ -32,8 +34,7 @@ def agree(
         strat = graph.read(progress=progress)
         progress("drawing surrogates", 0.2)
         ds = compute(strat, a, b, None, columns=columns, metric=metric, null=null, draws=draws, seed=seed)
-    names = [name for name in ds.data_vars if set(ds[name].dims) <= {"column", "hop"}]
-    rows: list[dict[str, Any]] = ds[names].to_dataframe().reset_index().to_dict("records")
+    rows: list[dict[str, Any]] = rows_of(ds)
     if json:
         as_json({"command": "agree", "graph": graph.graph, "a": a, "b": b, **ds.attrs, "rows": rows})
         return
@@ -47,12 +48,7 @@ def agree(
     text(graph_line(graph_facts(strat, graph.graph)))
     rows = sorted(rows, key=lambda row: (row["p"] != row["p"], row["p"])) if "column" in ds.dims else rows
     rows, decides = rows[:SHOWN], "q" if "q" in rows[0] else "p_family"
-    cells: dict[str, list[Any]] = {
-        name: [row[name] for row in rows] for name in ("column", "hop", "verdict") if name in rows[0]
-    }
-    cells |= {"r": [shown(row["r"]) for row in rows]}
-    cells |= {"chance": [f"{shown(row['chance_low'])} to {shown(row['chance_high'])}" for row in rows]}
-    cells |= {decides[0]: [shown_p(row[decides]) for row in rows]}
-    table(cells, left=("column", "verdict"))
+    columns_shown = {"column": "column", "hop": "hop", "verdict": "verdict", "r": "r", "chance": CHANCE}
+    row_table(rows, columns_shown | {decides[0]: decides}, left=NAMES)
     text("hop 0: the same node; hop K: one signal at one end of a pair, the other at the other end.")
     statuses(rows)

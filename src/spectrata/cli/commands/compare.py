@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spectrata.cli.options import CHANCE, COMPUTED, JSON, OUTPUT, SEED, option, switch
-from spectrata.cli.render import as_json, shown, shown_p, table, text
+from spectrata.cli.render import CHANCE as INTERVAL
+from spectrata.cli.render import as_json, row_table, text
 from spectrata.errors import FileFormatError, ResultError
 
 if TYPE_CHECKING:
     import xarray as xr
 
-MEASURES = {"cosine": "cosine", "wasserstein": "distance", "off_zero_a": "off A", "off_zero_b": "off B"}
 BAND = ("energy_shift", "shift_low", "shift_high", "shift_p")
+KEYS = ("algorithm", "snapshot", "layer", "epoch", "column", "hop")
+SHOWN = {"r": "correlation", "chance": INTERVAL, "off A": "off_zero_a", "off B": "off_zero_b"}
+SHOWN |= {"band": "place", "shift": "energy_shift", "p": "shift_p"}
 LEVEL = 0.05
 
 
@@ -24,7 +27,7 @@ def compare(
     zero: bool = switch("--zero", COMPUTED, "Include the zero components."),
     draws: int = option(999, CHANCE, "N", "Random exchanges of A and B.", min=0),
     seed: int = SEED,
-    top: int = option(12, OUTPUT, "N", "Rows of each table to print.", min=1),
+    top: int = option(8, OUTPUT, "N", "Rows to print.", min=1),
     json: bool = JSON,
 ) -> None:
     """Compare two results on the same graph: where energy moves from A to B."""
@@ -42,16 +45,22 @@ def compare(
         facts = {name: found.attrs[name] for name in ("shift_test", "draws", "seed") if name in found.attrs}
         as_json({"command": "compare", "a": a, "b": b} | facts | {"rows": rows, "bands": by_band})
         return
-    keys = [name for name in ("snapshot", "layer", "epoch", "column", "hop") if name in rows[0]]
-    keys = ["algorithm"] * (found.sizes["algorithm"] > 1) + keys
-    by_band = [row for row in by_band if row["algorithm"] == found["algorithm"].values[0]]
-    text(_sentence(found, by_band, bands))
+    place = {band: f"{at + 1}/{bands}" for at, band in enumerate(found["band"].values.tolist())}
+    keys = [name for name in KEYS if name in rows[0] and (name != "algorithm" or found.sizes["algorithm"] > 1)]
+    best: dict[tuple[Any, ...], dict[str, Any]] = {}  # the clearest shift of each row
+    known = [row for row in by_band if row["energy_shift"] == row["energy_shift"]]
+    for row in sorted(known, key=lambda row: (row.get("shift_p", 0.0), -abs(row["energy_shift"]))):
+        best.setdefault(tuple(row[name] for name in KEYS if name in row), row | {"place": place[row["band"]]})
+    rows = [row | best.get(tuple(row[name] for name in KEYS if name in row), {}) for row in rows]
+    text(_sentence(found, list(best.values()), known))
     text(f"A: {a}; B: {b}")
-    _measures(rows[:top], keys)
-    _shifts(by_band, [name for name in keys if name != "algorithm"], bands, top)
-    left = len(rows) - top
-    if left > 0 or len(by_band) > top:
-        text("More rows: --top shows them, --json has all.")
+    row_table(rows[:top], {name: name for name in keys} | SHOWN, left=keys)
+    text(
+        "r: correlation of the two spectra off zero, chance: with eigenspaces in random order; off A, off B: share of "
+        "the signal that varies from node to node; shift: energy of the band that differs most, B less A."
+    )
+    if len(rows) > top:
+        text(f"{len(rows) - top:,} more rows: --top shows them; --json has all bands.")
     for words in sorted({row["status"] for row in rows} - {"ok"}):
         text(f"status: {words}")
 
@@ -62,41 +71,14 @@ def _result(path: str) -> Path:
     return inside if inside.is_file() else Path(path)
 
 
-def _sentence(found: "xr.Dataset", by_band: list[dict[str, Any]], bands: int) -> str:
+def _sentence(found: "xr.Dataset", best: list[dict[str, Any]], by_band: list[dict[str, Any]]) -> str:
     if "shift_p" not in found:
         return f"The shifts were not tested: {str(found.attrs['shift_test']).removeprefix('none: ')}."
-    clear = [row for row in by_band if row["shift_p"] <= LEVEL]
+    clear, first = [row for row in by_band if row["shift_p"] <= LEVEL], best[0]
     if not clear:
         return "No shift of energy from A to B is distinguishable from chance (p > .05 at every hop)."
-    best = min(clear, key=lambda row: (row["shift_p"], -abs(row["energy_shift"])))
-    place = found["band"].values.tolist().index(best["band"])
-    change = f"{'more' if best['energy_shift'] > 0 else 'less'} energy in band {place + 1} of {bands}, from low to high"
+    band, many = first["place"].replace("/", " of "), "more" if first["energy_shift"] > 0 else "less"
     return (
-        f"B has {change} frequencies, than A at hop {best['hop']} ({best['energy_shift']:+.3f} of the energy); "
-        f"{len(clear)} of {len(by_band)} shifts differ from chance."
+        f"B has {many} energy in band {band}, from low to high frequencies, than A at hop {first['hop']} "
+        f"({first['energy_shift']:+.3f} of the energy); {len(clear)} of {len(by_band)} shifts differ from chance."
     )
-
-
-def _measures(rows: list[dict[str, Any]], keys: list[str]) -> None:
-    cells = {name: [row[name] for row in rows] for name in keys}
-    cells["r"] = [shown(row["correlation"]) for row in rows]
-    cells["chance"] = [f"{shown(row['chance_low'])} to {shown(row['chance_high'])}" for row in rows]
-    cells |= {title: [shown(row[name]) for row in rows] for name, title in MEASURES.items() if name in rows[0]}
-    table({name: some for name, some in cells.items() if any(some)}, left=keys)
-    text(
-        "r: correlation of the two spectra off zero; chance: 95 % of it with eigenspaces in random order; distance: "
-        "Wasserstein, in eigenvalues; off A, off B: share of the signal that varies from node to node."
-    )
-
-
-def _shifts(rows: list[dict[str, Any]], keys: list[str], bands: int, top: int) -> None:
-    tested = "shift_p" in rows[0]
-    best = sorted(rows, key=lambda row: row["shift_p"] if tested else -abs(row["energy_shift"]))[:top]
-    number = {band: f"{at + 1}/{bands}" for at, band in enumerate(sorted({row["band"] for row in rows}))}
-    cells = {name: [row[name] for row in best] for name in keys} | {"band": [number[row["band"]] for row in best]}
-    cells["shift"] = [shown(row["energy_shift"]) for row in best]
-    if tested:
-        cells["95 % of exchanges"] = [f"{shown(row['shift_low'])} to {shown(row['shift_high'])}" for row in best]
-        cells["p"] = [shown_p(row["shift_p"]) for row in best]
-    table(cells, left=keys)
-    text("shift: share of the energy off zero, B less A, bands from low to high frequencies.")

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from spectrata.cli.options import JSON, OUT, OUTPUT, Chance, GraphOptions, SignalOptions, option
+from spectrata.cli import options
+from spectrata.cli.options import OUTPUT, Chance, GraphOptions, SignalOptions, option
 from spectrata.cli.render import Meter, text
 
 if TYPE_CHECKING:
@@ -13,16 +14,16 @@ def correlogram(
     graph: GraphOptions,
     signal: SignalOptions,
     chance: Chance,
-    out: str | None = OUT,
-    top: int = option(20, OUTPUT, "N", "Rows to print.", min=1),
-    json: bool = JSON,
+    out: str | None = options.OUT,
+    top: int = option(7, OUTPUT, "N", "Rows to print.", min=1),
+    json: bool = options.JSON,
 ) -> None:
     """Test whether nodes K hops apart are alike or unlike, at every hop.
 
     With -o DIR also write correlogram.csv and correlogram.png.
     """
     from spectrata.cli import files
-    from spectrata.cli.describe import graph_facts, graph_line, headline, hop_rows, print_tests, statuses
+    from spectrata.cli.describe import graph_facts, graph_line, headline, print_tests, rows_of, statuses
     from spectrata.stats.verbs.correlogram import correlogram as compute
 
     folder = None if out is None else files.chosen_folder(out, out)
@@ -31,28 +32,26 @@ def correlogram(
         progress("permuting nodes", 0.3)
         known = signal.read(strat)
         ds = compute(strat, known, **signal.arguments(), **chance.arguments())
-    rows = hop_rows(ds)
+    rows = rows_of(ds)
     if not json:
-        if len(rows) == ds.sizes["hop"]:
-            text(headline(signal.signal, rows, strat.diameter))
+        if "column" in ds.dims:
+            clear = {row["column"] for row in rows if row["verdict"] in ("alike", "unlike")}
+            text(f"{signal.signal}: {len(clear)} of {ds.sizes['column']} columns are alike or unlike at some hop")
+        else:
+            text(headline(f"{signal.signal} ({_how_read(ds)})", rows[-ds.sizes["hop"] :], strat.diameter))
         text(graph_line(graph_facts(strat, graph.graph)))
-        text(f"signal: {signal.signal}: {how_read(ds)}")
         shown = sorted(rows, key=lambda row: (row["p"] != row["p"], row["p"])) if "column" in rows[0] else rows
         print_tests(shown[:top], ds.attrs["given"])
         if len(rows) > top:
             text(f"{len(rows) - top:,} more rows; --top shows more, --json and -o have all.")
         statuses(shown[:top])
     facts = {"command": "correlogram", "graph": graph.graph, "signal": signal.signal, **ds.attrs, "rows": rows}
-    files.finish(folder, files.tests(ds, rows), json, facts)
+    contents = files.frame("table", "correlogram.csv", rows) | files.picture("correlogram", "correlogram.png", ds)
+    files.finish(folder, contents, json, facts)
 
 
-def how_read(ds: "xr.Dataset") -> str:
-    """How a signal was read, in words."""
-    numbers = ds.attrs["n_dimensions"]
-    if "column" in ds.dims:
-        return f"{ds.sizes['column']} columns, each by itself"
-    if ds.attrs["metric"] == "labels":
-        return f"labels of {numbers} classes"
-    if numbers == 1:
-        return "one number per node"
-    return f"directions of {numbers} numbers" if ds.attrs["metric"] == "angular" else f"vectors of {numbers} numbers"
+def _how_read(ds: "xr.Dataset") -> str:
+    numbers, metric = ds.attrs["n_dimensions"], ds.attrs["metric"]
+    if metric == "labels" or numbers == 1:
+        return f"labels of {numbers} classes" if metric == "labels" else "one number per node"
+    return f"{'directions' if metric == 'angular' else 'vectors'} of {numbers} numbers"

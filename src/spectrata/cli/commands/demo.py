@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spectrata.cli.options import COMPUTED, JSON, OUT, switch
 from spectrata.cli.render import Meter, text
@@ -27,14 +27,19 @@ def demo(
 
     Writes the graph, pictures and report.html to DIR, or to spectrata-demo/.
     """
+    import networkx as nx
+
     from spectrata.cli import files
     from spectrata.cli.commands.profile import document, print_answer
+    from spectrata.core.stratification import Stratification
     from spectrata.stats.verbs.profile import profile
 
     folder = files.chosen_folder(out, FOLDER)
     names = (PAPER, LEARNED) if paper else (GRAPH, SIGNAL)
     with Meter() as progress:
-        strat, signal = read_data(["start", "learned"]) if paper else _karate()
+        karate = nx.karate_club_graph()
+        club = Stratification(karate, weights=False, keep=["signal"]), SIGNAL
+        strat, signal = read_data(["start", "learned"]) if paper else club
         progress("permuting nodes", 0.1)
         found = profile(strat, signal)
         if not json:
@@ -46,7 +51,7 @@ def demo(
             for line in sentences(ds):
                 text(line)
         progress("drawing", 0.5)
-        contents: dict[str, Any] = {} if paper else {"graph": (GRAPH, _write_karate)}
+        contents: files.Writers = {} if paper else {"graph": (GRAPH, lambda to: nx.write_graphml_xml(karate, to))}
         contents |= files.result(ds) | files.page(replace(found, result=ds) if paper else found, *names)
         facts = document(found, *names, ds) | {"command": "demo"} if json else {}
         files.finish(folder, contents, json, facts)
@@ -54,20 +59,6 @@ def demo(
         text(f"Open {folder / 'report.html'} in a browser.")
         if not paper:
             text(f"The same by hand: spectrata profile {folder / GRAPH} club --weights=false --report")
-
-
-def _karate() -> "tuple[Stratification, str]":
-    import networkx as nx
-
-    from spectrata.core.stratification import Stratification
-
-    return Stratification(nx.karate_club_graph(), weights=False, keep=["signal"]), SIGNAL
-
-
-def _write_karate(path: Path) -> None:
-    import networkx as nx
-
-    nx.write_graphml_xml(nx.karate_club_graph(), path)
 
 
 def read_data(chosen: list[str] | None = None) -> "tuple[Stratification, Signal]":
@@ -91,23 +82,15 @@ def read_data(chosen: list[str] | None = None) -> "tuple[Stratification, Signal]
 
 def sentences(ds: "xr.Dataset") -> list[str]:
     """How learning changes the spectra of the paper's graph, each sentence from the numbers."""
-    import numpy as np
-
     from spectrata.cli.details import strongest_rows
 
     before, after = (ds["gradient_norm"].sel({"snapshot": name}).values for name in ("start", "learned"))
     tops = [row["strongest"][0] for row in strongest_rows(ds.sel(algorithm=["gft"], hop=[1]))]
-    places = [
-        f"{one['eigenvalue']:.3f}" + (f" ({one['multiplicity']}-fold)" if one["multiplicity"] > 1 else "")
-        for one in tops
-    ]
-    flat = ds["magnitude"].sel({"algorithm": "ln_vx"}).values  # (T, hop, n)
-    norms = np.linalg.norm(flat, axis=-1)
-    cosines = (flat.sum(axis=-1) / np.where(norms > 0, norms, 1.0) / np.sqrt(flat.shape[-1]))[norms > 0]
+    folds = [f" ({one['multiplicity']}-fold)" * (one["multiplicity"] > 1) for one in tops]
+    first, last = (f"{one['eigenvalue']:.3f}{fold}" for one, fold in zip(tops, folds, strict=True))
     falls, rises = (", ".join(map(str, ds["hop"].values[some])) or "none" for some in (after < before, after > before))
     return [
         f"Learning takes the gradient norm between neighbours from {before[0]:.2f} to {after[0]:.2f}; it falls at hops "
         f"{falls} and rises at hops {rises}.",
-        f"At hop 1 the strongest eigenspace of gft moves from eigenvalue {places[0]} to {places[1]}.",
-        f"ln_vx is close to flat: its cosine with a constant spectrum is at least {cosines.min():.3f}.",
+        f"At hop 1 the strongest eigenspace of gft moves from eigenvalue {first} to {last}.",
     ]

@@ -20,16 +20,19 @@ OPTIONAL = {
 def info(json: bool = JSON) -> None:
     """Print versions, installed extras, memory, cores and threads."""
     import platform
+    import re
+    from importlib import metadata
 
     from spectrata._version import __version__
     from spectrata.core import resources
     from spectrata.kernels.threads import cores
 
+    wanted = [line for line in metadata.requires("spectrata") or [] if "extra ==" not in line]
     facts: dict[str, Any] = {
         "spectrata": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "packages": {name: _version(name) for name in _core()},
+        "packages": {name: _version(name) for name in (re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in wanted)},
         "optional": {name: _version(name) for name in OPTIONAL},
         "cores": cores(),
         "available_bytes": resources.available_memory(),
@@ -42,20 +45,10 @@ def info(json: bool = JSON) -> None:
     text("packages: " + ", ".join(f"{name} {version or 'missing'}" for name, version in facts["packages"].items()))
     for name, version in facts["optional"].items():
         text(f"{name}: {version or 'not installed'} ({OPTIONAL[name]})")
-    memory = facts["available_bytes"]
+    memory, blas = facts["available_bytes"], facts["blas"]
     size = "unknown" if memory is None else f"{resources.gib(memory)} available"
     text(f"machine: {count(facts['cores'], 'core')}, memory {size}")
-    blas = facts["blas"]
     text(f"linear algebra: {blas['name']}, {count(blas['threads'] or 0, 'thread')}")
-
-
-def _core() -> list[str]:
-    """The packages the installed spectrata asks for, extras aside."""
-    import re
-    from importlib import metadata
-
-    wanted = metadata.requires("spectrata") or []
-    return [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in wanted if "extra ==" not in line]
 
 
 def _version(package: str) -> str | None:

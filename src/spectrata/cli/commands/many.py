@@ -1,6 +1,5 @@
 """``spectrata profile --many``: the pairs of a manifest into one store, here or on a Dask cluster."""
 
-import csv
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,16 +21,14 @@ def profile_many(
     manifest: str, *, out: str | None, scheduler: str | None, jobs: int, json: bool, arguments: dict[str, Any]
 ) -> None:
     """Compute what is missing in the store, and print what failed; the exit code is 1 when a pair failed."""
-    from spectrata.core.algorithms.options import by_algorithm
     from spectrata.many.run import COMPUTING, READING, spectra_many
 
     pairs = read_manifest(manifest)
     store = files.chosen_folder(out, f"{Path(manifest).stem}-spectra") / STORE
-    given = by_algorithm(arguments)
     with Meter() as progress, _executor(scheduler, jobs) as executor:
-        how = {name: given.pop(name) for name in COMPUTING + READING[1:] if name in given}
-        ds = spectra_many(pairs, executor, store, progress=progress, stratification=how, **given)
-        picture = _draw(ds, store.parent / PICTURE) if "bands" in given else None
+        how = {name: arguments.pop(name) for name in COMPUTING + READING[1:] if name in arguments}
+        ds = spectra_many(pairs, executor, store, progress=progress, stratification=how, **arguments)
+        picture = _draw(ds, store.parent / PICTURE) if "bands" in arguments else None
     failed = ds.isel({"graph": ds["state"].values == "failed"})
     errors = dict(zip(failed["graph"].values.tolist(), failed["error"].values.tolist(), strict=True))
     done, total = int((ds["state"] == "done").sum()), ds.sizes["graph"]
@@ -65,23 +62,23 @@ def read_manifest(path: str) -> list[tuple[str, str, str]]:
 
     Paths are relative to the manifest's own folder.
     """
-    place = Path(path)
+    import pandas as pd
+
     try:
-        with place.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
     except FileNotFoundError:
         raise FileFormatError(f"The manifest {path} does not exist; check the name.") from None
-    except (OSError, UnicodeDecodeError) as problem:
+    except (OSError, ValueError) as problem:  # pandas and codecs raise kinds of ValueError
         why = getattr(problem, "strerror", None) or problem
         raise FileFormatError(f"The manifest {path} cannot be read: {why}.") from None
     if not rows or not {"graph", "signal"} <= set(rows[0]):
         raise FileFormatError(f"The manifest {path} needs a header with the columns graph and signal, and a row.")
-    pairs = []
+    pairs, folder = [], Path(path).parent.absolute()
     for number, row in enumerate(rows, start=2):
         if not row["graph"] or not row["signal"]:
             raise FileFormatError(f"Line {number} of the manifest {path} lacks a graph or a signal.")
-        graph, signal = ((place.parent / row[name]).absolute() for name in ("graph", "signal"))
-        pairs.append((row.get("name") or f"{row['graph']} {row['signal']}", str(graph), str(signal)))
+        name = row.get("name") or f"{row['graph']} {row['signal']}"
+        pairs.append((name, str(folder / row["graph"]), str(folder / row["signal"])))
     return pairs
 
 

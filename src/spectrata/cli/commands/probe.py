@@ -35,4 +35,4 @@ def probe(
         facts |= {"verdict": found.verdict, "headline": found.headline, "gain": found.gain, "best": found.best}
         as_json(facts | {"gain_error": found.gain_error, "views": found.to_frame().to_dict("records")})
         return
-    lines(str(found))
+    lines(str(found).splitlines())

@@ -3,49 +3,29 @@
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
+from spectrata.cli import options
 from spectrata.cli.options import (
     ALGORITHMS,
     COMPUTED,
-    CSV,
-    GRAPH,
-    JSON,
-    LEARNING,
     MACHINE,
-    OUT,
     OUTPUT,
     SCALE,
-    SIGNAL,
     Chance,
     GraphOptions,
     SignalOptions,
     option,
-    parse_bands,
-    parse_ens_weights,
-    parse_hops,
-    parse_names,
-    switch,
 )
-from spectrata.cli.render import Meter, lines, table, text, width
+from spectrata.cli.render import Meter, row_table, text
 from spectrata.errors import OptionError, argument
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from spectrata.cli.files import Writers
     from spectrata.core.stratification import Stratification
     from spectrata.inputs.signals import Signal
-    from spectrata.stats.findings import Findings
     from spectrata.stats.verbs.profile import Profile
 
-TOP = 10  # columns in the table
-LEVEL = 0.05
-KEYS = ("algorithm", "snapshot", "column", "hop", "component", "eigenvalue", "multiplicity")
-CALIBRATED = ("magnitude", "share", "chance", "chance_low", "chance_high", "ratio", "p", "q")
-
-
-def choice(default: Any, metavar: str, help: str, panel: str = ALGORITHMS) -> Any:
-    """An option of an algorithm, shown by --help-all."""
-    return option(default, panel, metavar, help, show_default=False, rare=True)
+TOP = 6  # columns in the table
 
 
 @dataclass
@@ -53,34 +33,22 @@ class SpectraOptions:
     """What spectra are computed, where it is not random-walk ``gft``."""
 
     algorithms: str | None = option(None, COMPUTED, "NAMES", "gft (default), apprx_ls, in_agg, adj_diff, ln_vx, ens.")
-    laplacian: str | None = choice(None, "combinatorial|random_walk|normalized", "Laplacian of the spectra.")
+    laplacian: str | None = option(
+        None, ALGORITHMS, "combinatorial|random_walk|normalized", "Laplacian of the spectra.", rare=True
+    )
     preset: str | None = option(None, COMPUTED, "paper", "All algorithms as in the paper.", rare=True)
-    self_loops: bool | None = choice(None, "", "Add a self-loop to every node; not with combinatorial.")
-    orientation: str | None = choice(None, "rms|random|index", "Orientation of edges in apprx_ls.")
-    scaling: str | None = choice(None, "unit|eigenvalue|program", "Scaling of adj_diff.")
-    ens_weights: str | None = choice(None, "paper|even|pulse|fast|PAIRS", "Weights of ens; PAIRS such as adj_diff=1.")
-    transform: str | None = choice(None, "learned|incidence", "Map from line graph to graph.", LEARNING)
-    trials: int | None = choice(None, "N", "Learning trials.", LEARNING)
-    max_epochs: int | None = choice(None, "N", "Epochs of each trial at most.", LEARNING)
-    tolerance: float | None = choice(None, "MSE", "Error at which a trial stops.", LEARNING)
-    learning_rate: float | None = choice(None, "RATE", "Learning rate of Adagrad.", LEARNING)
-    literal: bool | None = choice(None, "", "Learn H_ln itself, as the paper's program does.", LEARNING)
-    activation: str | None = choice(None, "none|selu|relu", "Activation of the learned entries.", LEARNING)
-    average: str | None = choice(None, "signed|abs", "Average over trials.", LEARNING)
-    by_part: bool | None = choice(None, "", "Learn each connected component separately.", LEARNING)
-    max_line_nodes: int | None = choice(None, "N", "Largest line graph, in nodes.", LEARNING)
-    skip_large: bool | None = choice(None, "", "Leave larger line graphs NaN.", LEARNING)
+    self_loops: bool | None = option(None, ALGORITHMS, "", "Add a self-loop to every node.", rare=True)
+    apprx_ls: str | None = option(None, ALGORITHMS, "OPTIONS", "Such as orientation=index.", rare=True)
+    adj_diff: str | None = option(None, ALGORITHMS, "OPTIONS", "Such as scaling=program.", rare=True)
+    ln_vx: str | None = option(None, ALGORITHMS, "OPTIONS", "Such as trials=5,max_epochs=100,literal=true.", rare=True)
+    ens: str | None = option(None, ALGORITHMS, "OPTIONS", "Such as weights=even.", rare=True)
 
     def arguments(self) -> dict[str, Any]:
         """Those that were given, as ``spectra`` takes them."""
-        given = {name: value for name, value in asdict(self).items() if value is not None}
-        if "algorithms" in given:
-            given["algorithms"] = parse_names(given["algorithms"])
-        if "ens_weights" in given:
-            given["ens_weights"] = parse_ens_weights(given["ens_weights"])
-        if given.get("activation") == "none":
-            given["activation"] = None
-        return given
+        given = asdict(self) | {"algorithms": options.parse_names(self.algorithms)}
+        for name in ("apprx_ls", "adj_diff", "ln_vx", "ens"):
+            given[name] = options.parse_options(given[name], argument(name))
+        return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass
@@ -96,24 +64,34 @@ class Computing:
 
     def arguments(self) -> dict[str, Any]:
         """Those that were given, as ``Stratification`` takes them."""
-        given = {name: value for name, value in asdict(self).items() if value is not None}
-        if "keep" in given:
-            given["keep"] = parse_names(given["keep"])
-        return given
+        given = asdict(self) | {"keep": options.parse_names(self.keep)}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass
+class Output:
+    """What is printed and written."""
+
+    out: str | None = options.OUT
+    report: bool = options.switch("--report", OUTPUT, "Also write report.html, which works offline.")
+    pos: str | None = option(None, OUTPUT, "FILE", "Positions of the nodes, for --report.", rare=True)
+    csv: bool = options.CSV
+    details: bool = options.switch("--details", OUTPUT, "Also print the strongest frequencies.")
+    json: bool = options.JSON
 
 
 @dataclass
 class MaybeGraph(GraphOptions):
     """The graph may be left out with --many."""
 
-    graph: Annotated[str | None, GRAPH] = None  # type: ignore[assignment]
+    graph: Annotated[str | None, options.GRAPH] = None  # type: ignore[assignment]
 
 
 @dataclass
 class MaybeSignal(SignalOptions):
     """The signal may be left out with --many."""
 
-    signal: Annotated[str | None, SIGNAL] = None  # type: ignore[assignment]
+    signal: Annotated[str | None, options.SIGNAL] = None  # type: ignore[assignment]
 
 
 def profile(
@@ -122,13 +100,7 @@ def profile(
     chance: Chance,
     spectra: SpectraOptions,
     computing: Computing,
-    out: str | None = OUT,
-    report: bool = switch("--report", OUTPUT, "Also write report.html, which works offline."),
-    pos: str | None = option(None, OUTPUT, "FILE", "Positions of the nodes, for --report.", rare=True),
-    csv: bool = CSV,
-    calibrate: bool = switch("--calibrate", OUTPUT, "Test every eigenspace; writes calibrated.csv.", rare=True),
-    details: bool = switch("--details", OUTPUT, "Also print the strongest frequencies."),
-    json: bool = JSON,
+    output: Output,
     bands: str | None = option(None, SCALE, "N", "Energy per band of frequencies: 32, or 0,0.5,2."),
     spacing: str | None = option(None, SCALE, "log|width|count", "Spacing of the bands.", rare=True),
     many: str | None = option(None, SCALE, "MANIFEST", "CSV file with columns graph, signal[, name]."),
@@ -139,18 +111,18 @@ def profile(
 
     Writes spectra.nc and spectra.png to DIR, or to GRAPH-spectra/. Columns of a table are tested one by one.
     """
-    whole = {"--report": report, "--details": details, "--calibrate": calibrate}
+    whole = {"--report": output.report, "--details": output.details}
     asked = spectra.arguments() | computing.arguments()
+    asked |= {"metric": signal.metric, "zero_vectors": signal.zero_vectors, "seed": chance.seed}
     if many is not None:
         one = {"GRAPH": graph.graph, "--n-nodes": graph.n_nodes, "--spacing": spacing, "--column": signal.column}
         _refuse(whole | one | {"--keep": computing.keep, "--cache": computing.cache}, "--many")
         from spectrata.cli.commands.many import profile_many
 
-        read_as = graph.arguments() | {"hop_weights": graph.hop_weights, "hops": parse_hops(graph.hops)}
-        read_as |= {"metric": signal.metric, "zero_vectors": signal.zero_vectors, "seed": chance.seed}
-        read_as |= {} if bands is None else {"bands": parse_bands(bands)}
-        given = {name: value for name, value in (asked | read_as).items() if value is not None}
-        profile_many(many, out=out, scheduler=scheduler, jobs=jobs, json=json, arguments=given)
+        asked |= graph.arguments() | {"hop_weights": graph.hop_weights, "hops": options.parse_hops(graph.hops)}
+        asked |= {"bands": options.parse_bands(bands)}
+        asked = {name: value for name, value in asked.items() if value is not None}
+        profile_many(many, out=output.out, scheduler=scheduler, jobs=jobs, json=output.json, arguments=asked)
         return
     if graph.graph is None or signal.signal is None:
         raise OptionError("Give a GRAPH and a SIGNAL, or --many MANIFEST.")
@@ -159,12 +131,12 @@ def profile(
         _refuse(whole | {"--cache": computing.cache}, "--bands, which computes no eigenvectors")
         from spectrata.cli.commands.bands import profile_bands
 
-        given = asked | {"metric": signal.metric, "zero_vectors": signal.zero_vectors, "seed": chance.seed}
-        given |= {"columns": signal.columns} | ({} if spacing is None else {"spacing": spacing})
-        profile_bands(graph, signal, parse_bands(bands) or 0, out, csv, json, given)
+        asked |= {"columns": signal.columns} | ({} if spacing is None else {"spacing": spacing})
+        profile_bands(graph, signal, options.parse_bands(bands) or 0, output, asked)
         return
     _refuse({"--spacing": spacing}, "a profile; it needs --bands")
-    one_graph(graph, signal, chance, spectra, computing, out, report, pos, csv, calibrate, details, json)
+    _refuse({"--report": output.report and computing.n_eigs is not None}, "--n-eigs: it shows all components")
+    _one_graph(graph, signal, chance, spectra, computing, output)
 
 
 def _refuse(flags: dict[str, Any], why: str) -> None:
@@ -173,45 +145,43 @@ def _refuse(flags: dict[str, Any], why: str) -> None:
             raise OptionError(f"{flag} does not go with {why}.")
 
 
-def one_graph(
-    graph: GraphOptions, signal: SignalOptions, chance: Chance, spectra: SpectraOptions, computing: Computing,
-    out: str | None, report: bool, pos: str | None, csv: bool, calibrate: bool, details: bool, json: bool,
-) -> None:  # fmt: skip
+def _one_graph(
+    graph: GraphOptions,
+    signal: SignalOptions,
+    chance: Chance,
+    spectra: SpectraOptions,
+    computing: Computing,
+    to: Output,
+) -> None:
     """Test, print, then write: bad input leaves nothing behind, and the answer does not wait for pictures."""
-    from spectrata.cli import files
+    from spectrata.cli import details, files
     from spectrata.stats.verbs.profile import profile as tested
 
-    folder = files.chosen_folder(out, files.default_folder(graph.graph))
-    if report and computing.n_eigs is not None:
-        raise OptionError("--report shows all components; leave out --n-eigs.")
+    folder = files.chosen_folder(to.out, files.default_folder(graph.graph))
     with Meter() as progress:
         strat = _read(graph, computing, progress)
         known = signal.read(strat)
         progress("permuting nodes", 0.3)
         found = tested(strat, known, **signal.arguments(), **chance.arguments())
-        if not json:
+        if not to.json:
             print_answer(found, graph.graph, signal.signal)
         progress("spectra", 0.8)
         ds = _spectra(found, known, signal, spectra, chance.seed)
-        if details and ds is not None and not json:
-            from spectrata.cli.details import print_strongest
-
-            print_strongest(ds)
+        if to.details and ds is not None and not to.json:
+            details.print_strongest(ds)
         progress("writing", 0.9)
-        contents: dict[str, Any] = {} if ds is None else dict(files.result(ds))
-        if csv:
+        contents = {} if ds is None else files.result(ds)
+        if to.csv:
             contents |= files.frame("findings", "findings.csv", found.findings.to_frame())
             contents |= {} if found.ranking is None else files.frame("columns", "columns.csv", found.ranking)
             contents |= {} if ds is None else files.long_table(ds)
-        if calibrate:
-            contents |= _calibrated(found, known, ds, chance, json)
-        if report:
+        if to.report:
             shown = replace(found, result=ds) if spectra.arguments() else found
-            contents |= files.page(shown, graph.graph, signal.signal, pos)
-        more = [flag for flag, given in (("--report", report), ("--csv", csv)) if not given]
-        facts = document(found, graph.graph, signal.signal, ds) if json else {}
-        files.finish(folder, contents, json, facts, f" (also: {', '.join(more)})" if more else "")
-    if not contents and not json:
+            contents |= files.page(shown, graph.graph, signal.signal, to.pos)
+        more = [flag for flag, given in (("--report", to.report), ("--csv", to.csv)) if not given]
+        facts = document(found, graph.graph, signal.signal, ds) if to.json else {}
+        files.finish(folder, contents, to.json, facts, f" (also: {', '.join(more)})" if more else "")
+    if not contents and not to.json:
         text("No spectra were written for so many nodes; --bands 32 writes energies per band, --report a page.")
 
 
@@ -222,7 +192,7 @@ def _read(graph: GraphOptions, computing: Computing, progress: Any) -> "Stratifi
     from spectrata.stats.verbs.hops import NEAR_HOPS
     from spectrata.stats.verbs.profile import FEW, LARGE, NEAR
 
-    known, hops = as_graph(graph.graph, **graph.arguments()), parse_hops(graph.hops)
+    known, hops = as_graph(graph.graph, **graph.arguments()), options.parse_hops(graph.hops)
     if graph.hops is None:
         hops = NEAR if known.n_nodes <= LARGE else FEW if known.n_nodes <= NEAR_HOPS else 1
     how = {"keep": ["signal"]} | computing.arguments()
@@ -233,82 +203,50 @@ def _spectra(
     found: "Profile", known: "Signal | str", signal: SignalOptions, spectra: SpectraOptions, seed: int
 ) -> "xr.Dataset | None":
     """Random-walk gft as the findings have it, or what was asked for."""
-    from spectrata.core.algorithms.options import by_algorithm
-
     given = spectra.arguments()
     if not given:
         return found.spectra
     if isinstance(known, str) or known.values.shape[2] == 0:
         raise OptionError(f"{argument(next(iter(given)))} needs numbers, and the signal holds labels.")
-    how = {"metric": signal.metric, "columns": signal.columns, "zero_vectors": signal.zero_vectors, "seed": seed}
-    given.setdefault("algorithms", ["gft"] if "preset" not in given else None)
-    given = {name: value for name, value in (how | given).items() if value is not None}
-    return found.strat.spectra(known, **by_algorithm(given))
-
-
-def _calibrated(found: "Profile", known: Any, ds: "xr.Dataset | None", chance: Chance, json: bool) -> "Writers":
-    """Every eigenspace against permuted nodes: a sentence, and a table as a file."""
-    from spectrata.cli import files
-    from spectrata.results.schema import view
-    from spectrata.stats.verbs.calibrate import calibrate_result
-
-    if ds is None:
-        raise OptionError("--calibrate needs spectra, and none were computed for this signal.")
-    tested = calibrate_result(ds, None, list(view(ds).algorithms), strat=found.strat, draws=chance.draws)
-    frame = tested[list(CALIBRATED)].to_dataframe().reset_index().dropna(subset=["magnitude"])
-    if not json:
-        text(f"{(frame['q'] <= LEVEL).sum()} of {frame['p'].notna().sum()} eigenspaces differ from chance (q <= .05).")
-    return files.frame("calibrated", "calibrated.csv", frame[[name for name in (*KEYS, *CALIBRATED) if name in frame]])
+    how: dict[str, Any] = {"metric": signal.metric, "columns": signal.columns, "zero_vectors": signal.zero_vectors}
+    if "preset" not in given:
+        given.setdefault("algorithms", ["gft"])
+    return found.strat.spectra(known, **how, seed=seed, **given)
 
 
 def print_answer(found: "Profile", graph: str, signal: str) -> None:
-    """The answer, the graph, and the table: one row per hop, or for several columns one row per column."""
-    from spectrata.cli.describe import graph_facts, graph_line, print_ranking
+    """The answer, the graph, and the table of the last snapshot: one row per hop, or one per column."""
+    from spectrata.cli.describe import NAMES, graph_facts, graph_line, print_ranking
+    from spectrata.stats.findings.table import footnote, hop_rows
 
+    name, findings = f"{signal} ({how_read(found)})", found.findings
     if found.ranking is not None:
         text(f"{signal}: {len(found.ranking)} columns, each by itself")
         text(graph_line(graph_facts(found.strat, graph)))
         print_ranking(found.ranking, TOP, "--csv writes all")
         return
-    places = dict.fromkeys((one.column, one.snapshot) for one in found.findings if one.statistic == "r")
-    name = f"{signal} ({how_read(found)})"
-    if len(places) == 1:
-        text(found.headline(name, *next(iter(places))))
-    else:
-        text("; ".join([name, *(found.headline(f"snapshot {place[1]}", *place) for place in places)]))
+    tables = hop_rows(findings)
+    several = [found.headline(f"snapshot {place[1]}", *place) for place in tables] if len(tables) > 1 else []
+    text("; ".join([name, *several]) if several else found.headline(name, *next(iter(tables))))
     text(graph_line(graph_facts(found.strat, graph)))
     if found.reading is not None and found.reading.columns[0].kind in ("directions", "vectors"):
         text("Columns are read as one vector per node; --columns separate tests each.")
-    print_tables(found.findings)
-
-
-def print_tables(findings: "Findings") -> None:
-    """The table as ``print(st.diagnose(...))`` gives it, laid out anew where the terminal is narrower."""
-    from spectrata.stats.findings.table import footnote, hop_rows
-
-    made = findings.table
-    if max(map(len, made), default=0) <= width():
-        lines("\n".join(made))
-    else:
-        for (_, snapshot), rows in hop_rows(findings).items():
-            if snapshot is not None:
-                text(f"Snapshot {snapshot}:")
-            cells = {name: [row[name] for row in rows] for name in rows[0] if any(row[name] for row in rows)}
-            table(cells, left=("verdict", "chance"))
-        text(footnote(findings, findings.given, findings.tests))
-    for line in findings.lines:
+    (_, last), rows = list(tables.items())[-1]
+    if several:
+        text(f"Snapshot {last}; --csv writes the others too:")
+    row_table(rows, {name: name for name in rows[0]}, left=(*NAMES, "chance"))
+    for line in (footnote(findings, findings.given, findings.tests), *findings.lines):
         text(line)
 
 
 def how_read(found: "Profile") -> str:
     """How the signal was read, in words."""
-    column = found.reading.columns[0] if found.reading is not None else None
-    if column is None:
+    if found.reading is None:
         return "a result"
+    column, times = found.reading.columns[0], found.reading.snapshots
     width = column.values.shape[2]
     kinds = {"numbers": "one number per node", "labels": f"labels of {width} classes"}
     said = kinds.get(column.kind, f"{column.kind} of {width} numbers")
-    times = found.reading.snapshots if found.reading is not None else None
     return said if times is None else f"{said}, {len(times)} snapshots tested"
 
 
@@ -318,19 +256,11 @@ def document(found: "Profile", graph: str, signal: str, ds: "xr.Dataset | None")
 
     from spectrata._version import __version__
     from spectrata.cli.describe import graph_facts
+    from spectrata.cli.details import strongest_rows
     from spectrata.results.schema import options_of
 
-    facts: dict[str, Any] = {"spectrata": __version__, "command": "profile", "signal": signal}
-    facts |= {
-        "graph": graph_facts(found.strat, graph),
-        "read_as": how_read(found),
-        "hops": list(found.hops),
-        "seed": found.seed,
-    }
+    facts: dict[str, Any] = {"spectrata": __version__, "command": "profile", "signal": signal, "seed": found.seed}
+    facts |= {"graph": graph_facts(found.strat, graph), "read_as": how_read(found), "hops": list(found.hops)}
     facts |= {"findings": json.loads(found.findings.to_json())}
     facts |= {"columns": None if found.ranking is None else found.ranking.to_dict("records")}
-    if ds is not None:
-        from spectrata.cli.details import strongest_rows
-
-        facts |= {"options": options_of(ds), "strongest": strongest_rows(ds)}
-    return facts
+    return facts | ({} if ds is None else {"options": options_of(ds), "strongest": strongest_rows(ds)})

@@ -3,13 +3,15 @@
 from typing import TYPE_CHECKING, Any
 
 from spectrata.cli.options import JSON, GraphOptions, parse_hops
-from spectrata.cli.render import Meter, as_json, count, table, text
+from spectrata.cli.render import Meter, as_json, count, row_table, text
 
 if TYPE_CHECKING:
     from spectrata.core.strata import Stratum
     from spectrata.core.stratification import Stratification
 
 COUNTED = 20_000  # nodes up to which all pairs are counted
+TITLES = {"hop": "hop", "pairs": "n_edges", "+-": "error", "parts": "n_parts", "single": "n_singletons"}
+TITLES |= {"largest part": "largest_part", "line-graph edges": "line_edges", "total weight": "total_weight"}
 ROOTS, MOST_HOPS = 64, 20  # nodes from which the pairs of larger graphs are estimated, and hops by default
 
 
@@ -26,18 +28,10 @@ def strata(graph: GraphOptions, json: bool = JSON) -> None:
     with Meter() as progress:
         known = as_graph(graph.graph, **graph.arguments())
         large = known.n_nodes > COUNTED
-        strat = Stratification(known, 1 if large else asked, hop_weights=graph.hop_weights)
-        if large:
-            rows = _sampled(strat, asked, progress)
-            solved = [known.n_nodes] * len(rows)
-        else:
-            rows, solved = [], []
-            for index, stratum in enumerate(strat.strata):
-                progress(f"hop {stratum.hop}", index / len(strat.hops))
-                row, sizes = _row(stratum)
-                rows.append(row)
-                solved += sizes
-        progress("estimate", 1.0)
+        strat = Stratification(known, 1 if large else asked, hop_weights=graph.hop_weights, progress=progress)
+        counted = [] if large else [_row(stratum) for stratum in strat.strata]
+        rows = _sampled(strat, asked, progress) if large else [row for row, _ in counted]
+        solved = [known.n_nodes] * len(rows) if large else [size for _, sizes in counted for size in sizes]
         estimate = _estimate(known.n_nodes, solved, strat.strata.is_bounded or large)
     facts = graph_facts(strat, graph.graph)
     if json:
@@ -45,9 +39,7 @@ def strata(graph: GraphOptions, json: bool = JSON) -> None:
         return
     text(_cost(count(len(rows), "hop"), estimate, large))
     text(graph_line(facts | ({"diameter": None} if large else {})))
-    titles = {"hop": "hop", "n_edges": "pairs", "error": "+-", "n_parts": "parts", "n_singletons": "single"}
-    titles |= {"largest_part": "largest part", "line_edges": "line-graph edges", "total_weight": "total weight"}
-    table({title: [_number(row.get(name)) for row in rows] for name, title in titles.items() if name in rows[-1]})
+    row_table(rows, TITLES)
     if large:
         text(f"Pairs beyond hop 1 are estimated from {ROOTS} random nodes, up to hop {MOST_HOPS}; +-: standard error.")
     else:
@@ -76,28 +68,18 @@ def _sampled(strat: "Stratification", asked: int | list[int] | None, progress: A
     """Pairs per hop: counted at hop 1, beyond it n/2 times the mean number of nodes at that hop of a random node."""
     import numpy as np
 
-    graph = strat.graph
-    n = graph.n_nodes
+    from spectrata.core.rows import sphere_sizes
+
+    n, rows = strat.graph.n_nodes, [{"hop": 1, "n_edges": strat.graph.n_edges, "error": 0}]
+    roots = np.sort(np.random.default_rng(0).choice(n, size=min(ROOTS, n), replace=False))
     last = MOST_HOPS if asked is None else max(asked) if isinstance(asked, list) else asked
-    roots = np.random.default_rng(0).choice(n, size=min(ROOTS, n), replace=False)
-    sizes = np.zeros((len(roots), last))
-    for row, root in enumerate(roots):
-        progress(f"pairs of {len(roots)} nodes", row / len(roots))
-        seen = np.zeros(n, dtype=bool)
-        sphere = np.array([root])
-        for hop in range(last):
-            seen[sphere] = True
-            starts, counts = graph.indptr[sphere], np.diff(graph.indptr)[sphere]
-            heads = graph.indices[np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())]
-            sphere = np.unique(heads[~seen[heads]])
-            sizes[row, hop] = len(sphere)
-            if not len(sphere):
-                break
-    means, spread = n / 2 * sizes.mean(axis=0), n / 2 * sizes.std(axis=0, ddof=1) / len(roots) ** 0.5
-    rows = [{"hop": 1, "n_edges": graph.n_edges, "error": 0}]
-    rows += [{"hop": hop + 1, "n_edges": round(means[hop]), "error": round(spread[hop])} for hop in range(1, last)]
-    wanted = asked if isinstance(asked, list) else range(last + 1)
-    return [row for row in rows if row["hop"] in wanted and row["n_edges"]]
+    for hop in range(2, last + 1):
+        progress(f"pairs of {len(roots)} nodes", hop / last)
+        sizes = n / 2 * sphere_sizes(strat.graph, hop, roots)
+        if not sizes.any():
+            break
+        rows.append({"hop": hop, "n_edges": round(sizes.mean()), "error": round(sizes.std(ddof=1) / len(roots) ** 0.5)})
+    return [row for row in rows if not isinstance(asked, list) or row["hop"] in asked]
 
 
 def _estimate(n: int, solved: list[int], bounded: bool) -> dict[str, Any]:
@@ -119,7 +101,3 @@ def _cost(hops: str, estimate: dict[str, Any], large: bool) -> str:
     if available is not None and estimate["bytes"] > available:
         return f"Decomposing {hops} does not fit: it needs {needs}{advice}."
     return f"Decomposing {hops} takes {duration(estimate['seconds'])} and {needs}{advice}."
-
-
-def _number(value: Any) -> str:
-    return "" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
