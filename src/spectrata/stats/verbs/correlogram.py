@@ -13,28 +13,6 @@ from spectrata.stats.verbs.write_back import write_back
 if TYPE_CHECKING:
     import xarray as xr
 
-LONG_NAMES = {
-    "r": "correlation between the two ends of a pair: above 0 alike, below 0 unlike",
-    "p": "two-sided permutation p of this hop by itself",
-    "p_family": "p corrected over all hops and snapshots (Westfall and Young)",
-    "r_given": "r of what the covariates leave of the signal",
-    "p_given": "two-sided p given the covariates, of this hop by itself",
-    "p_family_given": "p_given corrected over all hops and snapshots",
-    "q": "false discovery rate over columns, of p_family",
-    "q_given": "false discovery rate over columns, of p_family_given",
-    "verdict": "alike, unlike, chance, or how the two tests differ, at the level .05",
-    "near_level": "whether a corrected p is so near .05 that more permutations could change the verdict",
-    "chance_low": "2.5 % quantile of r under permutation, of one hop at a time",
-    "chance_high": "97.5 % quantile of r under permutation, of one hop at a time",
-    "participation": "endpoint variance over the variance of all nodes",
-    "between_parts": "share of the variation that lies between connected parts of the pairs",
-    "geary": "Geary's ratio: participation times 1 - r",
-    "moran": "Moran's I",
-    "p_from_tail": "whether p comes from a generalised Pareto tail of the permutations",
-    "status": "ok, or why values are NaN, or what makes the hop weak evidence",
-    "n_pairs": "pairs of nodes at this hop distance",
-}
-
 
 def correlogram(
     graph: Any,
@@ -141,4 +119,4 @@ def dataset(results: Results, kind: str) -> "xr.Dataset":
     facts |= {"seed": results.seed, "given": results.given, "n_dimensions": reading.columns[0].values.shape[2]}
     note = f"{reading.note} {covariates.note if covariates else ''}".strip()
     facts |= {name: words for name, words in (("note", note), ("snapshot_kind", reading.snapshot_kind)) if words}
-    return labelled(reading, arrays, ("hop",), {"n_pairs": n_pairs}, LONG_NAMES, facts)
+    return labelled(reading, arrays, ("hop",), {"n_pairs": n_pairs}, {}, facts)
