@@ -117,7 +117,7 @@ IN_PLACE = [
 IN_OPTIONS = [
     drop_weights, change_metric, change_laplacian, add_loops, change_rule, change_orientation, cut_spectrum,
 ]  # fmt: skip
-OF_GRAPH = [drop_edge, add_edge, rename_nodes, change_weight]
+OF_GRAPH = [drop_edge, add_edge, rename_nodes, change_weight, change_rule]
 
 
 def spectrum(graph, signal, options, **more):
@@ -205,7 +205,7 @@ KEEPERS = {"store": store, "bases": bases, "misnamed bases": misnamed_bases, "me
 
 
 def cases():
-    """Every keeper with every change; a Stratification in memory has a graph of its own, which no caller can change."""
+    """Every keeper with every change; a Stratification in memory has read its graph once."""
     for keeper in KEEPERS:
         for change in [*IN_PLACE, *IN_OPTIONS]:
             if keeper != "memory" or change not in OF_GRAPH:

@@ -150,7 +150,7 @@ def losses(d):
 
     from spectrata.torch import magnitudes
 
-    found = magnitudes(GRAPH, torch.tensor(X), "gft", hops=[d.hop], **d.how)
+    found = calls.with_graph(magnitudes, GRAPH, torch.tensor(X), "gft", hops=[d.hop], **d.how)
     return brute.merged(found.numpy()[0], d.op.space)
 
 

@@ -225,7 +225,7 @@ def test_profile_with_some_components(files):
     assert st.open("out/spectra.nc").sizes["component"] == 4
     refused = run(*words, "--n-eigs", "4", "--report")
     assert refused.exit_code == 2
-    assert "leave out --n-eigs" in refused.stderr
+    assert "--report does not go with --n-eigs" in refused.stderr
     refused = run(*words, "--n-eigs", "4", "--which", "middle")
     assert refused.exit_code == 2
     assert "--which middle" in refused.stderr

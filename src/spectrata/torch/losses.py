@@ -7,7 +7,6 @@ import torch
 
 from spectrata.core.engine import apply
 from spectrata.core.hop import Hop, split_at_zero
-from spectrata.core.operators import Operator
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.registry import require
 from spectrata.core.spectra import as_stratification
@@ -83,7 +82,8 @@ def magnitudes(
     strat = _read(graph, hops, weights)
     values = _three_axes(strat, signal)
     how: Any = {"keep": (), "dtype": DTYPES[dtype or values.dtype], "solved_in_double": True, "diagnose": False}
-    plan = make_plan(algorithm, options, strat.graph.n_nodes, seed=seed, **how)
+    operator = strat.computing.operator(options.pop("laplacian", None), options.pop("self_loops", None))
+    plan = make_plan(algorithm, options | operator.arguments, strat.graph.n_nodes, seed=seed, **how)
     require(plan.algorithms, lambda row: row.differentiable, "gradients do not pass; they do through")
     (name,) = plan.algorithms
     t, scale = _potential(values, resolve_metric(metric, values.shape[2]))
@@ -98,8 +98,8 @@ def off_zero(
     hop: int = 1,
     weights: Any = None,
     metric: str = "auto",
-    laplacian: str = "combinatorial",
-    self_loops: bool = False,
+    laplacian: str | None = None,
+    self_loops: bool | None = None,
     log: bool = False,
     eps: float = 1e-12,
 ) -> torch.Tensor:
@@ -143,7 +143,7 @@ def off_zero(
     snapshots, n, dims = t.shape
     columns = t[0] if snapshots == 1 else t.permute(1, 0, 2).reshape(n, snapshots * dims)
     stratum = _stratum(strat, hop, Backend("torch", str(signal.device)))
-    zero, rest = split_at_zero(stratum, Operator(laplacian, self_loops), columns)
+    zero, rest = split_at_zero(stratum, strat.computing.operator(laplacian, self_loops), columns)
     off, at = (part.square().reshape(-1, snapshots, dims).sum(dim=(0, 2)) for part in (rest, zero))
     total = off + at
     if log:
