@@ -1,15 +1,15 @@
 """Judge the claims of ``claims.toml`` and the slips of ``errata.toml`` on what a run has measured."""
 
-import csv
 import io
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from reproduction.claims.numbers import FLAT_MARGIN, Check, Results, namespace, slip_names
 
@@ -77,8 +77,8 @@ def judge_all(results: Results) -> list[Record]:
 
 def _judge(claim: dict[str, Any], results: Results, known: dict[str, Any], made: dict[str, list[Check]]) -> Record:
     missing = [NAMES[name] for name in claim.get("needs", []) if getattr(results, name) is None]
-    over_flat: Any = ()
     checks: list[Check] = [None]
+    over_flat: Any = ()
     if missing:
         measured, note = "not measured", f"{', '.join(missing)} was not part of this run."
     else:
@@ -88,19 +88,9 @@ def _judge(claim: dict[str, Any], results: Results, known: dict[str, Any], made:
         over_flat = eval(claim.get("over_flat", "()"), here)
     made[claim["id"]] = checks
     true = [bool(check) for check in checks if check is not None]
-    return Record(
-        claim["id"],
-        claim["task"],
-        claim["claim"],
-        claim["published"],
-        measured,
-        verdict(checks),
-        note,
-        claim["rule"],
-        f"{sum(true)} of {len(true)} checks",
-        _range(over_flat),
-        " ".join(claim.get("of", [])),
-    )
+    given = {name: claim[name] for name in ("id", "task", "claim", "published", "rule")}
+    given |= {"checks": f"{sum(true)} of {len(true)} checks", "over_flat": _range(over_flat)}
+    return Record(**given, measured=measured, verdict=verdict(checks), note=note, of=" ".join(claim.get("of", [])))
 
 
 def assign(lines: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,13 +157,10 @@ def to_json(records: Sequence[Record], settings: Mapping[str, Any]) -> str:
 
 def to_csv(records: Sequence[Record]) -> str:
     """Give all records as CSV text, one row each."""
-    text = io.StringIO()
-    table = csv.DictWriter(text, [one.name for one in fields(Record)], lineterminator="\n")
-    table.writeheader()
-    table.writerows(asdict(record) for record in records)
-    return text.getvalue()
+    return pd.DataFrame([asdict(record) for record in records]).to_csv(index=False, lineterminator="\n")
 
 
 def from_csv(text: str) -> list[Record]:
     """Give the records of such a text."""
-    return [Record(**row) for row in csv.DictReader(io.StringIO(text))]
+    table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+    return [Record(**row) for row in table.to_dict("records")]

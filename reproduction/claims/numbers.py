@@ -1,5 +1,7 @@
 """Names for the expressions of ``claims.toml`` and ``errata.toml``: numbers of a run, and checks of numbers."""
 
+import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +22,8 @@ FLAT_MARGIN = 0.02  # a cosine that exceeds the flat spectrum's by no more is no
 RAND, PULSE = ("ERM-Rand", "SBM-Rand"), ("ERM-Pulse", "SBM-Pulse")
 ALL = ("ERM-Rand", "ERM-Pulse", "SBM-Rand", "SBM-Pulse")
 MEMBERS = ("adj_diff", "apprx_ls", "in_agg", "ln_vx")
+APPRX = ("adj_diff~apprx_ls", "apprx_ls~ln_vx")
+ALGORITHMS, PAIRS = task1.ALGORITHMS, [task2.label(*pair) for pair in task2.PAIRS]
 
 
 @dataclass
@@ -50,19 +54,11 @@ def within(values: Any, published: Any, tolerance: float) -> list[Check]:
     return checked(values, lambda x: np.abs(x - wanted) <= tolerance)
 
 
-def below(values: Any, bound: float) -> list[Check]:
-    """Check that each number is below the bound."""
-    return checked(values, lambda x: x < bound)
+def _compared(test: Callable[[np.ndarray, float], np.ndarray], values: Any, bound: float) -> list[Check]:
+    return checked(values, lambda x: test(x, bound))
 
 
-def at_least(values: Any, bound: float) -> list[Check]:
-    """Check that each number is no less than the bound."""
-    return checked(values, lambda x: x >= bound)
-
-
-def above(values: Any, bound: float) -> list[Check]:
-    """Check that each number is above the bound."""
-    return checked(values, lambda x: x > bound)
+below, at_least, above = (partial(_compared, test) for test in (np.less, np.greater_equal, np.greater))
 
 
 def show(values: Any, digits: int = 2) -> str:
@@ -106,22 +102,19 @@ def nearest(values: np.ndarray, wanted: Iterable[float]) -> list[float]:
 
 def means(results: Results, series: Names, kind: Names, first: int = 1, last: int = 99) -> np.ndarray:
     """Mean cosines with the GFT from hop ``first`` to hop ``last``: ``([series,] [kind,] hop)``."""
-    if not isinstance(series, str):
-        return np.array([means(results, one, kind, first, last) for one in series])
-    if not isinstance(kind, str):
-        return np.array([means(results, series, one, first, last) for one in kind])
-    return task1.means(results.task1, series, kind)[first - 1 : last]
+    chosen = (name if isinstance(name, str) else list(name) for name in (series, kind))
+    return task1.means(results.task1, *chosen)[..., first - 1 : last]
 
 
 def on_singleton(results: Results, series: str) -> np.ndarray:
     """Share of the pulses that fall on a singleton, at each hop."""
-    return task1.column_wise(results.task1["on_singleton"].loc[series].values, np.mean)
+    return results.task1["on_singleton"].sel(series=series).mean("graph").values
 
 
 def agree(results: Results, pairs: Iterable[str], series: Iterable[str], first: int = 1, last: int = 99) -> np.ndarray:
     """Mean agreements of pairs of algorithms ``(series, pair, hop)``."""
-    found = [[task2.means(results.task2, s, *pair.split("~"))[first - 1 : last] for pair in pairs] for s in series]
-    return np.array(found)
+    found = results.task2["agreement"].sel(series=list(series), pair=list(pairs)).mean("graph")
+    return found.transpose("series", "pair", "hop").values[..., first - 1 : last]
 
 
 def beside(results: Results, series: str, last: int = 99, first: int = 1) -> str:
@@ -137,15 +130,13 @@ def beside_flat(results: Results, series: Sequence[str], rows: np.ndarray) -> st
 
 def mse(results: Results) -> np.ndarray:
     """Mean final MSE of LN-VX ``(series, hop)``."""
-    values = results.task1["ln_vx_mse"].loc[list(ALL)].mean("trial").values
-    return np.array([task1.column_wise(block, np.mean) for block in values])
+    return results.task1["ln_vx_mse"].sel(series=list(ALL)).mean("trial").mean("graph").values
 
 
 def poor(results: Results, series: Sequence[str], bound: float) -> np.ndarray:
     """Share of graphs whose trials' mean cosine is below a bound: ``(series, hop)``."""
-    values = results.task1["trial_cosine"].loc[list(series)].mean("trial").values
-    low = np.where(np.isnan(values), np.nan, values < bound)
-    return np.array([task1.column_wise(block, np.mean) for block in low])
+    values = results.task1["trial_cosine"].sel(series=list(series)).mean("trial")
+    return (values < bound).where(values.notnull()).mean("graph").values
 
 
 def correlation_over_graphs(results: Results, first: str, second: str) -> float:
@@ -232,10 +223,9 @@ def lost_after_best(path: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def evolution_ratios(results: Results) -> np.ndarray:
     """Mean size of change over the last tenth of the epochs over that of the first: ``(form, group, hop)``."""
-    size = results.runs["evolution_change_size"].values  # (form, group, kind, step, hop, component)
-    kinds = [str(kind) for kind in results.runs["evolving_kind"].values]
-    chosen = np.stack([size[0, :, kinds.index("ens_raw")], size[1, :, kinds.index("ens")]])
-    tenth = max(1, size.shape[3] // 10)
+    size = results.runs["evolution_change_size"]  # (form, group, kind, step, hop, component)
+    chosen = np.stack([size.sel(form="raw", evolving_kind="ens_raw"), size.sel(form="normalised", evolving_kind="ens")])
+    tenth = max(1, chosen.shape[2] // 10)
     first, last = chosen[:, :, :tenth].mean(axis=(2, 4)), chosen[:, :, -tenth:].mean(axis=(2, 4))
     return np.divide(last, first, out=np.full(first.shape, np.nan), where=first > 0.0)
 
@@ -287,35 +277,20 @@ def cosines_by_scaling() -> tuple[float, float]:
 
 # ---- what expressions see
 
-PLAIN: list[Callable] = [checked, within, below, at_least, above, show, listed, named, intervals, nearest]
-PLAIN += [stratum_edges, reduced_stratum, last_over_first, lost_after_best]
-# Functions of a run's results, and of one of its Datasets.
-OF_RESULTS: list[Callable] = [means, on_singleton, agree, beside, beside_flat, mse, poor, correlation_over_graphs]
-OF_RESULTS += [norm_ratios, pair, spans, groups, tau_curves, score_paths, evolution_ratios, zero_share]
-OF_RESULTS += [relative_distances, good_over_bad]
-OF_DATASETS: dict[str, list[Callable]] = {
-    "task1": [task1.deviations, task1.without_singletons],
-    "task2": [task2.flat_means],
-    "task3": [task3.change, task3.largest_changes, task3.norms],
-    "runs": [smoothing_runs.good_against_bad, smoothing_runs.start_against_final, smoothing_runs.correlations],
-}
-
 
 def namespace(results: Results) -> dict[str, Any]:
-    """Give the names that a claim's expressions use."""
-    known: dict[str, Any] = {"np": np, "FLAT_MARGIN": FLAT_MARGIN, "RAND": RAND, "PULSE": PULSE, "ALL": ALL}
-    known |= {"MEMBERS": MEMBERS, "ALGORITHMS": task1.ALGORITHMS, "APPRX": ("adj_diff~apprx_ls", "apprx_ls~ln_vx")}
-    known["PAIRS"] = [task2.label(*pair) for pair in task2.PAIRS]
-    known |= {name: getattr(results, name) for name in ("text", "task1", "task2", "task3", "runs")}
-    known |= {function.__name__: function for function in PLAIN}
-    known |= {function.__name__: partial(function, results) for function in OF_RESULTS}
-    for name, functions in OF_DATASETS.items():
-        known |= {function.__name__: partial(function, known[name]) for function in functions}
+    """Give the names that a claim's expressions use: functions here and of the tasks, applied to a run's results."""
+    known: dict[str, Any] = {name: value for name, value in globals().items() if name.isupper()} | {"np": np}
+    known |= vars(results) | {"below": below, "at_least": at_least, "above": above}
+    datasets = {task1: results.task1, task2: results.task2, task3: results.task3, smoothing_runs: results.runs}
+    for module, given in {sys.modules[__name__]: results, **datasets}.items():
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            if function.__module__ == module.__name__:
+                takes = next(iter(inspect.signature(function).parameters), "") in ("results", "ds")
+                known.setdefault(name, partial(function, given) if takes else function)
     return known
 
 
 def slip_names() -> dict[str, Any]:
     """Give the names that the expressions of a slip use."""
-    strat = Stratification(caveman_graph())
-    helpers = {function.__name__: function for function in (show, times_of_svd_and_eigh, cosines_by_scaling)}
-    return {"np": np, "strat": strat} | helpers
+    return namespace(Results()) | {"strat": Stratification(caveman_graph())}

@@ -2,7 +2,8 @@
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -35,12 +36,6 @@ def told(records: Sequence[Record]) -> str:
     number = counts(records)
     words = f"{number['holds']} hold, {number['partly']} hold partly, {number['fails']} fail"
     return f"{sum(number.values())} claims: {words}, {number['unchecked']} unchecked"
-
-
-def asset(name: str) -> str:
-    """Give a style sheet or script of this folder without its empty lines."""
-    lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
-    return "\n".join(line for line in lines if line.strip())
 
 
 def task_rows(records: Sequence[Record]) -> list[tuple[str, str, str]]:
@@ -111,9 +106,10 @@ def to_html(records: Sequence[Record], settings: Mapping[str, Any], figures: Map
     if others:
         items = "".join(f"<li><a href='{_link(path, out)}'>{html.escape(name)}</a></li>" for name, path in others)
         drawn.append(f"<h2>Supplements</h2><ul>{items}</ul>")
-    return Template(asset("page.html")).substitute(
+    template, style = ((FOLDER / name).read_text(encoding="utf-8") for name in ("page.html", "page.css"))
+    return Template(template).substitute(
         title=TITLE,
-        style=asset("page.css"),
+        style=style,
         told=html.escape(told(records)),
         tasks=_table(("task", *flat), task_rows(records)),
         conclusions=_table(("conclusion of the paper", *flat), conclusions),
@@ -129,21 +125,19 @@ def to_html(records: Sequence[Record], settings: Mapping[str, Any], figures: Map
 def _claims(records: Sequence[Record]) -> str:
     """One row per record, found by its name as the anchor."""
     told = ("verdict", "claim", "published", "measured", "note", "rule", "checks", "over_flat", "of")
-    rows = ["".join(f"<td>{html.escape(getattr(record, name))}</td>" for name in told) for record in records]
-    lines = [
-        f"<tr id='{html.escape(r.id)}' class='{r.verdict}'>{row}</tr>" for r, row in zip(records, rows, strict=True)
-    ]
-    head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in told)
-    return "\n".join([f"<table><thead><tr>{head}</tr></thead><tbody>", *lines, "</tbody></table>"])
+    rows = [[getattr(record, name) for name in told] for record in records]
+    marks = [f" id='{html.escape(record.id)}' class='{record.verdict}'" for record in records]
+    return _table([name.replace("_", " ") for name in told], rows, marks)
 
 
 def _belongs(name: str, task: str) -> bool:
     return name.startswith(f"Task {task}:") or (task == "4-8" and name.startswith("Tasks 4 to 8:"))
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], marks: Iterable[str] = repeat("")) -> str:
     titles = "".join(f"<th>{name}</th>" for name in head)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    cells = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
+    body = "\n".join(f"<tr{mark}>{row}</tr>" for mark, row in zip(marks, cells, strict=False))
     return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
 
 

@@ -42,10 +42,9 @@ def cosines(ds: xr.Dataset) -> Figure:
             ax.set_visible(False)
             continue
         for s, series in enumerate(MAIN):
-            mean = [task1.means(ds, series, kind)[k] for kind in shown]
-            spread = [task1.deviations(ds, series, kind)[k] for kind in shown]
+            values = ds["cosine"].sel(series=series, kind=shown).isel(hop=k)
             x = np.arange(len(shown)) + (s - 1.5) * 0.17
-            to.band(ax, x, np.array(mean), np.array(spread), fmt="o", color=COLOURS[series], label=series)
+            _spread(ax, x, values, fmt="o", color=COLOURS[series], label=series)
         reached = int(np.isfinite(ds["n_edges"].loc["ERM-Rand"].values[:, k]).sum())
         ax.set_title(f"K = {hops[k]} (ERM-Rand: {reached} graphs)")
         ax.set_xticks(range(len(shown)), [words.ALGORITHMS[kind] for kind in shown], rotation=35, ha="right")
@@ -54,9 +53,9 @@ def cosines(ds: xr.Dataset) -> Figure:
     return to.finished(figure, axes, "cosine with the GFT", legend=4)
 
 
-def _spread(ax: Axes, x: np.ndarray, values: np.ndarray, **style: Any) -> None:
-    """Mean and standard deviation of each column ``(graph, hop)``."""
-    to.band(ax, x, task1.column_wise(values, np.mean), task1.column_wise(values, np.std), **style)
+def _spread(ax: Axes, x: np.ndarray, values: xr.DataArray, over: Any = "graph", **style: Any) -> None:
+    """Mean and standard deviation over the graphs."""
+    to.band(ax, x, values.mean(over).values, values.std(over).values, **style)
 
 
 def _curve(ax: Axes, ds: xr.Dataset, values: np.ndarray, form: str = "o-", **style: Any) -> None:
@@ -68,7 +67,7 @@ def components(ds: xr.Dataset) -> Figure:
     figure, axes = to.sheet(2, len(MAIN), sharex=True, sharey=True)
     for row, name in enumerate(("n_parts", "n_singletons")):
         for ax, series in zip(axes[row], MAIN, strict=True):
-            _spread(ax, ds["hop"].values, ds[name].loc[series].values, fmt="o-", color=COLOURS[series])
+            _spread(ax, ds["hop"].values, ds[name].sel(series=series), fmt="o-", color=COLOURS[series])
             ax.grid(axis="y", lw=0.3)
             ax.set_title(series if row == 0 else "")
     return to.finished(figure, axes, ("connected parts", "singletons"), hops=ds["hop"].values)
@@ -77,11 +76,9 @@ def components(ds: xr.Dataset) -> Figure:
 def errors(ds: xr.Dataset) -> Figure:
     figure, axes = to.sheet(1, len(MAIN), sharey=True)
     for ax, series in zip(axes[0], MAIN, strict=True):
-        values = ds["ln_vx_mse"].loc[series].values  # (graph, hop, trial)
-        flat = values.transpose(0, 2, 1).reshape(-1, values.shape[1])
-        _spread(ax, ds["hop"].values, flat, fmt="o-", color=COLOURS[series], label="learned")
-        bound = (50 - ds["n_edges"].loc[series]).clip(min=0) / 2500
-        mean = task1.column_wise(bound.values, np.mean)
+        found = ds["ln_vx_mse"].sel(series=series)
+        _spread(ax, ds["hop"].values, found, ["graph", "trial"], fmt="o-", color=COLOURS[series], label="learned")
+        mean = ((50 - ds["n_edges"].sel(series=series)).clip(min=0) / 2500).mean("graph").values
         ax.plot(ds["hop"].values, mean, "--", color=to.BLACK, lw=1, label="rank bound (n - m)/n²")
         ax.axhline(0.025, color=to.GREY, lw=0.8, ls=":", label="0.025, the text's bound")
         ax.set_title(series)
@@ -154,7 +151,7 @@ def agreement(ds: xr.Dataset) -> Figure:
     hops = ds["hop"].values
     for ax, series in zip(axes[0], MAIN, strict=True):
         for shift, (pair, colour) in enumerate(zip(task2.PAIRS, PAIR_COLOURS, strict=True)):
-            values = ds["agreement"].loc[series, :, :, task2.label(*pair)].values
+            values = ds["agreement"].sel(series=series, pair=task2.label(*pair))
             label = f"{SHORT[pair[0]]}~{SHORT[pair[1]]}"
             _spread(ax, hops + (shift - 2.5) * 0.08, values, fmt="o-", color=colour, label=label, lw=1)
         ax.set(title=series, ylim=(-0.05, 1.08))

@@ -2,6 +2,7 @@
 
 from itertools import product
 
+import networkx as nx
 import numpy as np
 
 from reproduction.pool import one_thread
@@ -17,7 +18,6 @@ from spectrata.core.spectra import spectra
 from spectrata.core.stratification import Stratification
 
 Numbers = dict[str, float | list[float]]
-FOUR_CYCLE = [(0, 1), (1, 2), (2, 3), (0, 3)]
 PULSES = 20  # pulses tried for Proposition 1
 ACTIVATION_GRAPHS, ACTIVATION_TRIALS = 5, 10
 
@@ -41,22 +41,16 @@ def measure(settings: Settings) -> dict[str, Numbers]:
 def four_cycle() -> Numbers:
     """Two signals with one quadratic form: their forms, and how their energy spreads over eigenvalues 0, 2, 4."""
     signals = np.array([[np.sqrt(2.0), 0.0, 0.0, 0.0], [2.0, 1.0, 2.0, 1.0]])
-    ds = spectra(Stratification(edges=FOUR_CYCLE, n_nodes=4, hops=1), signals[:, :, None], algorithms="gft")
+    ds = spectra(nx.cycle_graph(4), signals[:, :, None], "gft", hops=1)
     squares = ds["magnitude"].loc["gft"].values[:, 0] ** 2
-    merged = np.stack([squares[:, 0], squares[:, 1] + squares[:, 2], squares[:, 3]], axis=1)
-    off_zero = np.sqrt(merged[:, 1:])
-    return {
-        "forms": (ds["gradient_norm"].values[:, 0] ** 2).tolist(),
-        "pulse": merged[0].tolist(),
-        "oscillation": merged[1].tolist(),
-        "cosine": float(cosine(off_zero[0], off_zero[1])),
-    }
+    merged = np.add.reduceat(squares, [0, 1, 3], axis=1)
+    found: Numbers = {"forms": (ds["gradient_norm"].values[:, 0] ** 2).tolist()}
+    found |= {"pulse": merged[0].tolist(), "oscillation": merged[1].tolist()}
+    return found | {"cosine": float(cosine(*np.sqrt(merged[:, 1:])))}
 
 
 def algorithm_1(seed: int) -> Numbers:
     """Pairs on which the matrix powers of Algorithm 1 and the hop distances disagree, over four graphs."""
-    import networkx as nx
-
     graphs = [nx.to_numpy_array(caveman_graph()), *(draw(SERIES[0], i, seed)[0] for i in range(3))]
     wrong = 0
     for adjacency in graphs:
@@ -84,17 +78,11 @@ def definition_2(seed: int) -> Numbers:
 def fact_1() -> Numbers:
     """The smallest least-squares residual over all orientations: a triangle of orthogonal vectors, and a path."""
     found: Numbers = {}
-    for name, edges in (("triangle", [(0, 1), (1, 2), (0, 2)]), ("path", [(0, 1), (1, 2)])):
-        incidence = np.zeros((len(edges), 3))
-        for row, (x, y) in enumerate(edges):
-            incidence[row, x], incidence[row, y] = 1.0, -1.0
-        length = np.full(len(edges), np.sqrt(0.5))
-        residuals = []
-        for signs in product((1.0, -1.0), repeat=len(edges)):
-            flow = length * np.array(signs)
-            fitted = np.linalg.lstsq(incidence, flow, rcond=None)[0]
-            residuals.append(float(np.linalg.norm(incidence @ fitted - flow)))
-        found[name] = min(residuals)
+    for name, graph in (("triangle", nx.complete_graph(3)), ("path", nx.path_graph(3))):
+        incidence = nx.incidence_matrix(graph, oriented=True).toarray().T
+        flows = np.sqrt(0.5) * np.array(list(product((1.0, -1.0), repeat=len(incidence)))).T  # (edge, orientation)
+        fitted = np.linalg.lstsq(incidence, flows, rcond=None)[0]
+        found[name] = float(np.linalg.norm(incidence @ fitted - flows, axis=0).min())
     return found
 
 
@@ -119,34 +107,25 @@ def proposition_1(seed: int) -> Numbers:
         f = work.node_means()[0]
         return work.gradient[0], np.abs(f[x] - f[y])
 
-    one: list[float] = []
-    two: list[float] = []
-    random: list[float] = []
+    found: dict[str, list[float]] = {"one_pulse": [], "two_pulses": [], "random": []}
     for _ in range(PULSES):
         first = int(rng.integers(n))
         second = int(rng.choice(np.flatnonzero(~joined[first] & (np.arange(n) != first))))
-        for areas, nodes in ((one, [first]), (two, [first, second])):
-            signal = np.zeros(n)
-            signal[nodes] = 1.0
-            gradient, difference = aggregated(signal)
+        for name, nodes in (("one_pulse", [first]), ("two_pulses", [first, second])):
+            gradient, difference = aggregated(np.isin(np.arange(n), nodes).astype(float))
             above, below = difference[gradient > 0], difference[gradient == 0]
-            areas.append(float(mannwhitneyu(above, below).statistic) / (len(above) * len(below)))
-        random.append(float(spearmanr(*aggregated(rng.uniform(-1.0, 1.0, n))).statistic))
-    return {
-        "one_pulse": float(np.mean(one)),
-        "two_pulses": float(np.mean(two)),
-        "random": float(np.mean(random)),
-        "degree": float(joined.sum(axis=1).mean()),
-    }
+            found[name].append(float(mannwhitneyu(above, below).statistic) / (len(above) * len(below)))
+        found["random"].append(float(spearmanr(*aggregated(rng.uniform(-1.0, 1.0, n))).statistic))
+    means = {name: float(np.mean(values)) for name, values in found.items()}
+    return {**means, "degree": float(joined.sum(axis=1).mean())}
 
 
 def constant_signals(settings: Settings) -> Numbers:
     """Largest magnitude of every algorithm on a constant vector signal, over all hops of the 13-node graph."""
     signal = np.tile([0.6, 0.0, 0.8], (len(NODES), 1))
     names = ["gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx"]
-    ds = spectra(
-        caveman_graph(), signal, names, preset="paper", ln_vx={"trials": 2, "max_epochs": settings.ln_vx_epochs}
-    )
+    learning = {"trials": 2, "max_epochs": settings.ln_vx_epochs}
+    ds = spectra(caveman_graph(), signal, names, preset="paper", ln_vx=learning)
     return {name: float(np.abs(ds["magnitude"].loc[name].values).max()) for name in names}
 
 
@@ -157,26 +136,16 @@ def _at(strat: Stratification, hop: int, values: np.ndarray, plan: Plan, made: d
 
 def ln_vx_limits(settings: Settings) -> Numbers:
     """Errors with and without parts, the bound for few edges, norms of rows, and how far trials differ."""
-    strat = Stratification(caveman_graph())
+    strat, seed = Stratification(caveman_graph()), unit_seed(settings.seed, 22)
+    learning = {"trials": settings.few_trials, "max_epochs": settings.ln_vx_epochs}
     whole, by_part = (
-        strat.spectra(
-            start_signal(),
-            "ln_vx",
-            preset="paper",
-            seed=unit_seed(settings.seed, 22),
-            ln_vx={"by_part": alone, "trials": settings.few_trials, "max_epochs": settings.ln_vx_epochs},
-        )
+        strat.spectra(start_signal(), "ln_vx", preset="paper", seed=seed, ln_vx=learning | {"by_part": alone})
         for alone in (False, True)
     )
     n, m = len(NODES), whole["n_edges"].values
-    found: Numbers = {
-        "mse": whole["ln_vx_mse"].mean("trial").values.tolist(),
-        "mse_by_part": by_part["ln_vx_mse"].mean("trial").values.tolist(),
-        "bound": np.maximum(0.0, (n - m) / n**2).tolist(),
-        "n_edges": m.tolist(),
-        "n_parts": whole["n_parts"].values.tolist(),
-    }
-    return found | _trials_differ(settings)
+    found: Numbers = {"bound": np.maximum(0.0, (n - m) / n**2).tolist(), "n_edges": m.tolist()}
+    found |= {"n_parts": whole["n_parts"].values.tolist(), "mse": whole["ln_vx_mse"].mean("trial").values.tolist()}
+    return found | {"mse_by_part": by_part["ln_vx_mse"].mean("trial").values.tolist()} | _trials_differ(settings)
 
 
 def _trials_differ(settings: Settings) -> Numbers:
@@ -208,29 +177,16 @@ def _trials_differ(settings: Settings) -> Numbers:
 def activations(settings: Settings) -> Numbers:
     """Final error and cosine with the GFT at K = 1, per activation, over a few ERM graphs with random signals."""
     found: Numbers = {}
+    learning = {"literal": True, "trials": min(ACTIVATION_TRIALS, settings.trials), "max_epochs": settings.ln_vx_epochs}
     for name in (None, "selu", "relu"):
+        options = {"preset": "paper", "ln_vx": learning | {"activation": name}}
         errors, cosines = [], []
         for index in range(min(ACTIVATION_GRAPHS, settings.graphs)):
             adjacency, signal = draw(SERIES[0], index, settings.seed)
-            ds = (
-                Stratification(adjacency=adjacency, hops=1)
-                .using(keep=())
-                .spectra(
-                    signal,
-                    ["gft", "ln_vx"],
-                    preset="paper",
-                    seed=unit_seed(settings.seed, 24, index),
-                    ln_vx={
-                        "activation": name,
-                        "literal": True,
-                        "trials": min(ACTIVATION_TRIALS, settings.trials),
-                        "max_epochs": settings.ln_vx_epochs,
-                    },
-                )
-            )
+            strat, seed = Stratification(adjacency=adjacency, hops=1, keep=()), unit_seed(settings.seed, 24, index)
+            ds = strat.spectra(signal, ["gft", "ln_vx"], seed=seed, **options)
             errors.append(float(ds["ln_vx_mse"].mean()))
-            gft, ln_vx = ds["magnitude"].values[:, 0]
-            cosines.append(float(cosine(gft, ln_vx)))
+            cosines.append(float(cosine(*ds["magnitude"].values[:, 0])))
         found[f"{name or 'none'}_mse"] = float(np.mean(errors))
         found[f"{name or 'none'}_cosine"] = float(np.mean(cosines))
     return found

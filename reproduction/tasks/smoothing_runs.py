@@ -56,37 +56,22 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> xr.Dataset:
         spectra = {"start": spectrometer(starts, variants=True), "final": spectrometer(learned.final, variants=True)}
         evolution = _evolution(spectrometer, learned.recorded, group)
     first = spectra["start"]
+    magnitude, norms = (np.stack([one[name] for one in spectra.values()]) for name in ("magnitude", "gradient_norm"))
+    kept = {name: first[name].variable for name in ("eigenvalue", "eigenspace", "eigenvectors", "multiplicity")}
     ds = xr.Dataset(
         {
             "embedding": (("stage", "run", "node", "dimension"), np.stack([starts, learned.final])),
             "score": (("stage", "run", "measure"), ends),
             "tau": (("epoch", "run"), learned.tau),
             "score_over_epochs": (("chosen", "epoch", "measure"), path),
-            "magnitude": (
-                ("stage", "kind", "run", "hop", "component"),
-                np.stack([found["magnitude"].values for found in spectra.values()]),
-            ),
-            "gradient_norm": (
-                ("stage", "run", "hop"),
-                np.stack([found["gradient_norm"].values for found in spectra.values()]),
-            ),
-            "eigenvalue": first["eigenvalue"].variable,
-            "eigenspace": first["eigenspace"].variable,
-            "eigenvectors": first["eigenvectors"].variable,
-            "multiplicity": first["multiplicity"].variable,
+            "magnitude": (("stage", "kind", "run", "hop", "component"), magnitude),
+            "gradient_norm": (("stage", "run", "hop"), norms),
+            **kept,
             **evolution,
         },
-        {
-            "stage": ["start", "final"],
-            "kind": first["kind"].values,
-            "hop": first["hop"].values,
-            "node": list(NODES),
-            "measure": list(SCORES),
-            "group_of_run": ("run", group),
-            "chosen_run": ("chosen", chosen),
-            "group": list(GROUPS),
-            "n_parts": ("hop", first["n_parts"].values),
-        },
+        {"stage": ["start", "final"], "kind": first["kind"].values, "hop": first["hop"].values, "node": list(NODES)}
+        | {"measure": list(SCORES), "group_of_run": ("run", group), "chosen_run": ("chosen", chosen)}
+        | {"group": list(GROUPS), "n_parts": ("hop", first["n_parts"].values)},
     )
     return ds.assign_attrs(task="4-8", **settings.to_dict())
 

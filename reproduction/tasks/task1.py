@@ -8,6 +8,7 @@ knows nothing of the signal.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -141,28 +142,18 @@ def _collect(columns: dict[Series, list[Arrays]], settings: Settings) -> xr.Data
     return ds.assign_attrs(task=1, **settings.to_dict())
 
 
-def means(ds: xr.Dataset, series: str, kind: str) -> np.ndarray:
-    """Mean cosine with the GFT at each hop over the graphs that reach it."""
-    return _over_graphs(ds, series, kind, np.mean)
+def means(ds: xr.Dataset, series: Any, kind: Any) -> np.ndarray:
+    """Mean cosine with the GFT over the graphs that reach a hop: ``([series,] [kind,] hop)``."""
+    found = ds["cosine"].sel(series=series, kind=kind).mean("graph")
+    return found.transpose("series", "kind", "hop", missing_dims="ignore").values
 
 
 def deviations(ds: xr.Dataset, series: str, kind: str) -> np.ndarray:
     """Standard deviation of the cosine with the GFT at each hop."""
-    return _over_graphs(ds, series, kind, np.std)
-
-
-def _over_graphs(ds: xr.Dataset, series: str, kind: str, statistic: object) -> np.ndarray:
-    values = ds["cosine"].loc[series, :, :, kind].values  # (graph, hop)
-    return column_wise(values, statistic)
-
-
-def column_wise(values: np.ndarray, statistic: object) -> np.ndarray:
-    """A statistic of each column's numbers that are not NaN; NaN where there are none."""
-    kept = [column[~np.isnan(column)] for column in values.T]
-    return np.array([statistic(column) if len(column) else np.nan for column in kept])  # type: ignore[operator]
+    return ds["cosine"].sel(series=series, kind=kind).std("graph").values
 
 
 def without_singletons(ds: xr.Dataset, series: str, kind: str) -> np.ndarray:
     """Mean cosine at each hop over the pulses that do not fall on a node without edges."""
-    values = ds["cosine"].loc[series, :, :, kind].values
-    return column_wise(np.where(ds["on_singleton"].loc[series].values == 1.0, np.nan, values), np.mean)
+    here = ds.sel(series=series, kind=kind)
+    return here["cosine"].where(here["on_singleton"] != 1.0).mean("graph").values

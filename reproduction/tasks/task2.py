@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from reproduction.tasks.random_graphs import SERIES
-from reproduction.tasks.task1 import column_wise, cosine
+from reproduction.tasks.task1 import cosine
 
 PAIRS = tuple(combinations(("adj_diff", "apprx_ls", "in_agg", "ln_vx"), 2))
 
@@ -41,9 +41,9 @@ def label(first: str, second: str) -> str:
 
 def means(ds: xr.Dataset, series: str, first: str, second: str) -> np.ndarray:
     """Mean agreement of two algorithms at each hop."""
-    return column_wise(ds["agreement"].loc[series, :, :, label(first, second)].values, np.mean)
+    return ds["agreement"].sel(series=series, pair=label(first, second)).mean("graph").values
 
 
 def flat_means(ds: xr.Dataset, series: str, kind: str) -> np.ndarray:
     """Mean cosine of an algorithm with the flat spectrum at each hop."""
-    return column_wise(ds["flat"].loc[series, :, :, kind].values, np.mean)
+    return ds["flat"].sel(series=series, kind=kind).mean("graph").values
