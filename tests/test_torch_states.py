@@ -352,8 +352,9 @@ def test_readers_take_the_dataset(data, tmp_path):
     torch.manual_seed(0)
     model = Layered()
     with watch(model, data, hops=2, mode="both", algorithms="gft", evaluate=2) as w:
-        fit(model, data, 4, after=lambda epoch: w.step(epoch=epoch))
+        fit(model, data, 4, after=lambda epoch: w.step(epoch=epoch, acc=epoch / 4))
     grid = w.dataset
+    assert st.plot.training(grid).figure.get_suptitle().startswith("Layered: acc 0.75\nconvs")
     assert len(st.diagnose(grid)) > 0
     assert len(st.summary(grid.sel(mode="eval"))) > 0
     st.save(grid, tmp_path / "grid.nc")

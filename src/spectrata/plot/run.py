@@ -11,7 +11,7 @@ from spectrata.plot import style
 from spectrata.plot.maps import MOST_NAMES, states
 from spectrata.plot.reading import chosen
 from spectrata.stats.findings.verdict import CONTROL, LEVELS, MEASURE, RECENT, is_layers, places, verdicts, when
-from spectrata.stats.findings.watched import is_run, last_pass, mode_of, one_mode
+from spectrata.stats.findings.watched import is_run, last_pass, last_scores, mode_of, one_mode
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -97,6 +97,9 @@ def training(
         panels[0].tick_params(labelbottom=False)
     said = [found.text for found in verdicts(last)] if ax is None and is_layers(last := last_pass(ds)) else []
     lines = said[:4] + ([f"and {len(said) - 4} more"] if len(said) > 4 else [])
+    if lines and "model_name" in ds.attrs:
+        scored = ", ".join(f"{name} {value:.3g}" for name, value in last_scores(ds).items())
+        lines.insert(0, ds.attrs["model_name"] + (f": {scored}" if scored else ""))
     if lines:
         text = "\n".join(fill(style.plain(line), int(13 * WIDTH)) for line in lines)
         panels[0].figure.suptitle(text, x=0.01, ha="left", fontsize=9, fontweight="bold")

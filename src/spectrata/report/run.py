@@ -37,13 +37,6 @@ def run_map(run: "xr.Dataset | None") -> dict[str, Any] | None:
     return {"time": time, "at": run[time].values.tolist(), "modes": shown, "scores": lines}
 
 
-def last_scores(run: "xr.Dataset") -> dict[str, float]:
-    """The last value of every score."""
-    scores = {str(name): run[name].values.ravel() for name in run.data_vars if "score" in run[name].attrs}
-    known = {name: one[np.isfinite(one)] for name, one in scores.items() if one.dtype.kind in "fiu"}
-    return {name: float(one[-1]) for name, one in known.items() if len(one)}
-
-
 def _one_mode(one: "xr.Dataset", time: str, mode: str) -> dict[str, Any] | None:
     """The measures of the passes of one mode, ``(layer, pass)`` each; layers without a number are left out."""
     known = [name for name in MEASURES if name in one and set(one[name].dims) == {"layer", time}]

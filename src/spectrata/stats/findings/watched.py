@@ -228,6 +228,13 @@ def with_scores(ds: "xr.Dataset") -> "xr.Dataset":
     return ds
 
 
+def last_scores(run: "xr.Dataset") -> dict[str, float]:
+    """The last value of every score."""
+    scores = {str(name): run[name].values.ravel() for name in run.data_vars if SCORE in run[name].attrs}
+    known = {name: one[np.isfinite(one)] for name, one in scores.items() if one.dtype.kind in "fiu"}
+    return {name: float(one[-1]) for name, one in known.items() if len(one)}
+
+
 def as_grid(ds: "xr.Dataset") -> "xr.Dataset":
     """The ``snapshot`` dimension spread over ``layer``, ``mode`` where there are several, and ``epoch`` (or ``step``).
 

@@ -371,7 +371,7 @@ class Recorder:
             raise ResultError("Mini-batches have no one graph to draw a page of; use table() or a log instead.")
         from spectrata.stats.verbs.profile import Profile, profile
 
-        words.setdefault("name", "activations")
+        words.setdefault("name", self.facts.get("model_name", "activations"))
         words.setdefault("pos", self.graph.positions)
         layers = self.over_layers()
         if self.settings.algorithms:

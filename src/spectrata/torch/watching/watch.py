@@ -76,6 +76,7 @@ class Watch(Recorder):
         self.layers = resolve_layers(self.plain, layers)
         super().__init__(_one_graph(data), writers=make_writers(log), **recording)
         self.facts = {"model": _fingerprint(self.plain), "epochs": 0} | _largest_class(data)
+        self.facts["model_name"] = type(self.plain).__name__
         self.resume()
         self.listener = Listener(
             model,
