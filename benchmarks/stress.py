@@ -15,6 +15,7 @@ import networkx as nx
 import numpy as np
 
 import spectrata as st
+from spectrata.core.bases.verify import SAFETY
 
 BLOCK = 500  # columns at a time
 
@@ -88,7 +89,7 @@ def measured(graph: nx.Graph) -> dict[str, float]:
         "largest multiplicity": int(basis.multiplicity.max()),
         "smallest nonzero": float(values[~basis.is_zero][0]),
         "residual": math.sqrt(squares) / (n * values[-1]),
-        "estimated": basis.residual,
+        "estimated": float(np.linalg.norm(basis.column_residual)) / SAFETY / (n * values[-1]),
         "skew": skew,
         "energy": abs(energy / gradients - 1.0),
         "seconds": seconds,

@@ -1,14 +1,16 @@
 """What watching and losses cost: ``python benchmarks/watching.py [GRAPH.npz ...] [--device cuda]``.
 
-The losses are compared with the few lines of torch that do the same. Watching: 200 epochs of a two-layer GCN, alone and
-with 10 evaluations, in turn; the table has the processor time that watching adds, imports apart, the target
-(5 % of the training, 10 % with the control, or 0.2 s, whichever is larger), wall clock, and the headline of
-``w.overhead``. The weights of trainings with and without watching are compared bit by bit (on a GPU with
-CUBLAS_WORKSPACE_CONFIG=:4096:8).
+The losses are compared with the few lines of torch that do the same. Watching: 200 epochs of a two-layer GCN, alone,
+with 10 evaluations, and with a control too, which take turns epoch by epoch; the table has the processor time that
+watching adds, imports apart, the target (5 % of the training, 10 % with the control, or 0.2 s, whichever is larger),
+wall clock, and the headline of ``w.overhead``. The weights of trainings with and without watching are compared bit by
+bit (on a GPU with CUBLAS_WORKSPACE_CONFIG=:4096:8).
 """
 
 import argparse
 import time
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import networkx as nx
@@ -67,64 +69,73 @@ def losses(graph: nx.Graph, device: str, width: int = 64) -> list[Row]:
     return rows
 
 
-def block(data: object, epochs: int, seed: int = 0, **watching: object) -> tuple[float, float, list, object]:
-    """Train a two-layer GCN, watched where options are given: processor time, wall time, weights, and the watch."""
-    torch.manual_seed(seed)
+def training(data: object, epochs: int, **watching: object) -> Iterator[None]:
+    """Train a two-layer GCN, watched where options are given, one epoch at a time; gives its weights and the watch."""
+    torch.manual_seed(0)
     model = GCN(data.x.shape[1], 64, 2, int(data.y.max()) + 1, dropout=0.5).to(data.x.device)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    cuda = data.x.device.type == "cuda"
-
-    def train(step: object) -> None:
+    random = torch.cuda if data.x.device.type == "cuda" else torch  # draws dropout
+    state = random.get_rng_state()
+    w = spectrata.torch.watch(model, data, **watching) if watching else None
+    with w or nullcontext():
         for epoch in range(epochs):
+            random.set_rng_state(state)  # trainings that take turns draw what each would draw alone
             optimizer.zero_grad()
             loss = F.cross_entropy(model(data.x, data.edge_index), data.y)
             loss.backward()
             optimizer.step()
-            step(epoch)
-        if cuda:
-            torch.cuda.synchronize()
+            if w is not None:
+                w.step(epoch)
+            if data.x.device.type == "cuda":
+                torch.cuda.synchronize()
+            state = random.get_rng_state()
+            yield
+    return [one.detach().clone() for one in model.parameters()], w
 
-    start, wall, w = time.process_time(), time.perf_counter(), None
-    if watching:
-        with spectrata.torch.watch(model, data, **watching) as w:
-            train(lambda epoch: w.step(epoch))
-    else:
-        train(lambda epoch: None)
-    times = time.process_time() - start, time.perf_counter() - wall
-    return *times, [one.detach().clone() for one in model.parameters()], w
+
+def in_turn(data: object, epochs: int, runs: dict[str, dict]) -> tuple[dict[str, np.ndarray], dict[str, tuple]]:
+    """Trainings that take turns after every epoch, so that a busy machine slows all alike.
+
+    Processor and wall time of each, and what each gave.
+    """
+    waiting = {kind: training(data, epochs, **options) for kind, options in runs.items()}
+    times, ends = {kind: np.zeros(2) for kind in runs}, {}
+    while waiting:
+        for kind in list(waiting):
+            start = np.array([time.process_time(), time.perf_counter()])
+            try:
+                next(waiting[kind])
+            except StopIteration as end:
+                ends[kind] = end.value
+                del waiting[kind]
+            times[kind] += [time.process_time(), time.perf_counter()] - start
+    return times, ends
 
 
 def identical(data: object, epochs: int, options: dict) -> str:
     """Whether a watched training ends in the same weights; sums on a GPU are made in a fixed order here."""
-    options = options | {"evaluate": 1}
     torch.use_deterministic_algorithms(True)
-    one, again, watched = (block(data, epochs, **given)[2] for given in ({}, {}, options))
+    _, ends = in_turn(data, epochs, {"one": {}, "again": {}, "watched": options | {"evaluate": 1}})
     torch.use_deterministic_algorithms(False)
-    same, repeated = (all(map(torch.equal, one, other)) for other in (watched, again))
+    same, repeated = (all(map(torch.equal, ends["one"][0], ends[kind][0])) for kind in ("watched", "again"))
     return "bit-identical" if same else "DIFFERENT" if repeated else "two trainings alone differ"
 
 
 def costs(name: str, data: object, epochs: int, repeats: int) -> list[str]:
     """Processor time that 10 evaluations add to a training, without and with the control; weights are compared."""
-    kinds = {
-        "10 evaluations": {"evaluate": epochs // 10},
-        "with control": {"evaluate": epochs // 10, "control": "no_messages"},
-    }
-    for options in ({}, *kinds.values()):
-        block(data, 10, **options)  # loads libraries
-    alone, watched = [], {kind: [] for kind in kinds}
-    for _ in range(repeats):
-        alone.append(block(data, epochs))
-        for kind, options in kinds.items():
-            watched[kind].append(block(data, epochs, **options))
-    base, wall = (min(one[at] for one in alone) for at in (0, 1))
+    evaluate = epochs // 10
+    kinds = {"10 evaluations": (0.05, {}), "with control": (0.10, {"control": "no_messages"})}
+    runs = {"alone": {}} | {kind: {"evaluate": evaluate} | more for kind, (_, more) in kinds.items()}
+    in_turn(data, evaluate, runs)  # loads libraries
+    found = [in_turn(data, epochs, runs) for _ in range(repeats)]
+    base, wall = np.median([times["alone"] for times, _ in found], axis=0)
     rows = []
-    for kind, share in (("10 evaluations", 0.05), ("with control", 0.10)):
-        extra, extra_wall = (min(one[at] for one in watched[kind]) - less for at, less in ((0, base), (1, wall)))
-        asked = max(share * base, 0.2)
+    for kind, (share, _) in kinds.items():
+        extra, more_wall = np.median([times[kind] - times["alone"] for times, _ in found], axis=0)
         rows.append(
-            f"| {name} | {kind} | {base:.2f} s | {extra:+.2f} s | {asked:.2f} s | {wall:.2f} {extra_wall:+.2f} s | "
-            f"{watched[kind][0][3].overhead.watching:.2f} s | {identical(data, epochs // 10, kinds[kind])} |"
+            f"| {name} | {kind} | {base:.2f} s | {extra:+.2f} s | {max(share * base, 0.2):.2f} s | "
+            f"{wall:.2f} {more_wall:+.2f} s | {found[0][1][kind][1].overhead.watching:.2f} s | "
+            f"{identical(data, evaluate, runs[kind])} |"
         )
     return rows
 

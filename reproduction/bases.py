@@ -74,18 +74,24 @@ def basis_spread(
         high.append(stack.max(axis=0))
     dims = ("algorithm", "snapshot", "hop", "component")
     bases = [strat.basis(hop) for hop in strat.hops]
-    axes = {"multiplicity": (dims[2:], np.stack([basis.multiplicity for basis in bases]))}
-    axes["eigenvalue"] = (dims[2:], np.stack([basis.values for basis in bases]))
-    found = {"low": (dims, np.stack(low, axis=2)), "high": (dims, np.stack(high, axis=2))}
-    return xr.Dataset(found | axes, {"algorithm": [row.name for row in plan.rows], "hop": list(strat.hops)})
+    found: dict[str, Any] = {"low": (dims, np.stack(low, axis=2)), "high": (dims, np.stack(high, axis=2))}
+    found["multiplicity"] = dims[2:], np.stack([basis.multiplicity for basis in bases])
+    found["eigenvalue"] = dims[2:], np.stack([basis.values for basis in bases])
+    return xr.Dataset(found, {"algorithm": [row.name for row in plan.rows], "hop": list(strat.hops)})
 
 
 def in_basis(
-    strat: Stratification, plan: Plan, values: np.ndarray, hop: int, rng: np.random.Generator | None = None
+    strat: Stratification, plan: Plan, values: np.ndarray, hop: int, rng: np.random.Generator | None, lines: bool = True
 ) -> dict[str, np.ndarray]:
-    """Magnitudes ``(T, n)`` of a plan's algorithms at a hop, in a random basis or in the solver's."""
-    work = strat.work(*strat.prepared(hop, plan), values, plan, scratch={})
-    found = apply(work if rng is None else turned(work, plan, rng), plan)
+    """Magnitudes ``(T, n)`` of a plan's algorithms at a hop, in a random basis or, without ``rng``, the solver's.
+
+    In a random basis LN-VX is learned anew; ``lines`` says whether the basis of the line graph is drawn, too.
+    """
+    work = strat.work(*strat.prepared(hop, plan), values, plan)
+    if rng is not None:
+        other = turned(work, plan, rng)
+        work = other if lines else replace(other, line=work.line)
+    found = apply(work, plan)
     return {row.name: found[row.name].magnitude for row in plan.rows}
 
 
@@ -103,8 +109,7 @@ def _turned(basis: EigenBasis, rng: np.random.Generator) -> EigenBasis:
     """Rotations of whole eigenspaces, across connected parts: one part of all nodes."""
     everything = np.arange(basis.n)
     part = Part(everything, basis.values, rotate_columns(basis.dense(), basis.eigenspace, rng), everything)
-    none = np.empty(0, dtype=np.int64)
-    return replace(basis, parts=(part,), singletons=none, singleton_columns=none, by_structure=False)
+    return replace(basis, parts=(part,), alone=np.empty((2, 0), dtype=np.int64), by_structure=False)
 
 
 def rotate_columns(vectors: np.ndarray, groups: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -118,28 +123,15 @@ def rotate_columns(vectors: np.ndarray, groups: np.ndarray, rng: np.random.Gener
     return out
 
 
-def ens_in_basis(
-    spectrometer: Spectrometer, embeddings: np.ndarray, hop: int, rng: np.random.Generator | None = None
-) -> np.ndarray:
-    """``ens`` of embeddings ``(T, n, d)`` at a hop in a random basis, or in the solver's: ``(T, n)``.
-
-    In a random basis LN-VX is learned anew; the line graph keeps the solver's basis.
-    """
-    strat, plan = spectrometer.strat, spectrometer.plan("ens")
-    values = potential(as_signal(embeddings, strat.graph)).values
-    work = strat.work(*strat.prepared(hop, plan), values, plan)
-    if rng is not None:
-        work = replace(turned(work, plan, rng), line=work.line)
-    return apply(work, plan)["ens"].magnitude
-
-
 def basis_unit(embeddings: np.ndarray, settings: Settings, first: int, count: int) -> Arrays:
     """Merged ``ens`` of the embeddings in ``count`` random bases: ``(base, T, hop, space)``."""
     spectrometer = Spectrometer(settings)
-    hops = spectrometer.strat.hops
-    spaces = np.stack([spectrometer.strat.basis(hop).eigenspace for hop in hops])  # (hop, n)
+    strat, plan = spectrometer.strat, spectrometer.plan("ens")
+    values = potential(as_signal(embeddings, strat.graph)).values
+    spaces = np.stack([strat.basis(hop).eigenspace for hop in strat.hops])  # (hop, n)
     draws = []
     for number in range(first, first + count):
-        found = [ens_in_basis(spectrometer, embeddings, hop, generator(settings.seed, 30, hop, number)) for hop in hops]
+        rngs = {hop: generator(settings.seed, 30, hop, number) for hop in strat.hops}
+        found = [in_basis(strat, plan, values, hop, rng, lines=False)["ens"] for hop, rng in rngs.items()]
         draws.append(group_reduce(np.stack(found, axis=1), spaces, spaces.shape[1]))  # (T, hop, space)
     return {"merged": np.stack(draws)}

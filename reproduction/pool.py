@@ -43,12 +43,10 @@ def store_units(
     None is begun after the deadline (seconds since the epoch). A unit that fails ends the run; with ``say`` it is told
     and the others go on.
     """
-    missing = {name: arguments for name, arguments in units if store.load(name) is None}
-    for name, result in _results(function, missing, jobs, deadline):
+    missing = {name: (function, arguments) for name, arguments in units if store.load(name) is None}
+    for name, result in _completed(missing, jobs, deadline, *_executors[-1:]):
         try:
             arrays = result()
-        except BrokenExecutor as problem:
-            raise _broken([name for name in missing if store.load(name) is None][:jobs]) from problem
         except Exception as problem:
             if say is None:
                 raise
@@ -58,28 +56,37 @@ def store_units(
             store.save(name, arrays)
 
 
-def _results(
-    function: Callable[..., Arrays], units: Mapping[str, tuple[Any, ...]], jobs: int, deadline: float
-) -> Iterator[tuple[str, Callable[[], Arrays | None]]]:
-    """Give the name of each unit and a call that gives its arrays, or raises what it raised."""
-    if not _executors and (jobs <= 1 or len(units) <= 1):
-        for name, arguments in units.items():
-            yield name, partial(_work, function, arguments, deadline)
+def run_calls(calls: Sequence[Call], jobs: int = 1) -> list[Any]:
+    """Give what every call gives, in order; nothing is stored."""
+    named = {f"{call[0].__name__} {index}": call for index, call in enumerate(calls)}
+    found = {name: result() for name, result in _completed(named, jobs)}
+    return [found[name] for name in named]
+
+
+def _completed(
+    calls: Mapping[str, Call], jobs: int, deadline: float = math.inf, executor: Executor | None = None
+) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """The name of each call once it is done, and what gives its result or raises what it raised."""
+    if executor is None and (jobs <= 1 or len(calls) <= 1):
+        for name, call in calls.items():
+            yield name, partial(_work, *call, deadline)
         return
-    pool = contextlib.nullcontext(_executors[-1]) if _executors else processes(min(jobs, len(units)))
-    with pool as executor:
-        names = {executor.submit(_work, function, given, deadline): name for name, given in units.items()}
+    # Fresh processes: forking one that has threads can hang, and CUDA allows no fork.
+    fresh = partial(ProcessPoolExecutor, min(jobs, len(calls)), get_context("spawn"))
+    with contextlib.nullcontext(executor) if executor else fresh() as pool:
+        names = {pool.submit(_work, *call, deadline): name for name, call in calls.items()}
         try:
             for done in as_completed(names):
+                if isinstance(done.exception(), BrokenExecutor):
+                    lost = [name for future, name in names.items() if isinstance(future.exception(), BrokenExecutor)]
+                    raise SpectrataError(
+                        f"A worker process died, killed from outside or out of memory, at {' or '.join(lost[:jobs])}; "
+                        "what is finished is kept, so run the same again, with fewer jobs where memory is short."
+                    )
                 yield names[done], done.result
         finally:
             for future in names:
                 future.cancel()
-
-
-def processes(jobs: int) -> ProcessPoolExecutor:
-    """Give a pool of fresh processes; forking a process that already has threads can hang, and CUDA allows no fork."""
-    return ProcessPoolExecutor(jobs, get_context("spawn"))
 
 
 @contextlib.contextmanager
@@ -97,21 +104,3 @@ def _work(function: Callable[..., Any], arguments: tuple[Any, ...], deadline: fl
         return None
     with one_thread():
         return function(*arguments)
-
-
-def run_calls(calls: Sequence[Call], jobs: int = 1) -> list[Any]:
-    """Give what every call gives, in order; nothing is stored."""
-    if jobs <= 1 or len(calls) <= 1:
-        return [_work(*call) for call in calls]
-    with processes(min(jobs, len(calls))) as pool:
-        try:
-            return list(pool.map(_work, *zip(*calls, strict=True)))
-        except BrokenExecutor as problem:
-            raise _broken(sorted({function.__name__ for function, _ in calls})) from problem
-
-
-def _broken(names: Sequence[str]) -> SpectrataError:
-    return SpectrataError(
-        f"A worker process died, killed from outside or out of memory, at {' or '.join(names)}; what is finished "
-        "is kept, so run the same again, with fewer jobs where memory is short."
-    )

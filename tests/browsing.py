@@ -39,6 +39,7 @@ class Page:
         self.context = browser.new_context(
             viewport={"width": width, "height": height}, accept_downloads=True, **context
         )
+        self.context.set_default_timeout(0)  # a busy machine may take its time
         self.tab = self.context.new_page()
         self.said, self.asked = [], []
         self.tab.on("console", lambda message: self.said.append(message.text))

@@ -25,7 +25,6 @@ def process(*words, cwd, **environment):
         env={key: value for key, value in os.environ.items() if key != "SPECTRATA_DEBUG"} | environment,
         capture_output=True,
         text=True,
-        timeout=120,
     )
 
 

@@ -27,7 +27,6 @@ static Dim threadIdx, blockIdx, blockDim, gridDim;
 #define __global__
 #define __device__ static inline
 template <class T> static T atomicAdd(T* at, T more) { T old = *at; *at += more; return old; }
-template <class T> static T atomicMin(T* at, T other) { T old = *at; if (other < old) *at = other; return old; }
 static int atomicCAS(int* at, int expected, int value) { int old = *at; if (old == expected) *at = value; return old; }
 static long long __double_as_longlong(double x) { long long bits; memcpy(&bits, &x, 8); return bits; }
 """

@@ -181,7 +181,7 @@ def _stop():
     if server.cache_info().currsize:
         process = server()
         process.stdin.close()
-        process.wait(60)
+        process.wait()
         process.stdout.close()
 
 

@@ -193,7 +193,7 @@ def test_a_partial_solver_that_skips_one_is_caught(monkeypatch, which, skipped):
         at = skipped if which == "lowest" else len(values) - 1 - skipped
         return np.delete(values, at), np.delete(vectors, at, axis=1)
 
-    assert partial_basis(stratum, 5, which).residual < 1e-12
+    assert partial_basis(stratum, 5, which).column_residual.max() < 1e-9
     monkeypatch.setattr(partial, "_solve_block", wrong)
     side = "below" if which == "lowest" else "above"
     with pytest.raises(SolverError, match=rf"the solver found \d+ eigenvalues {side} [\d.]+, and there are \d+; ask"):
@@ -263,7 +263,7 @@ def test_a_wrong_matrix_of_a_batch_of_tensors_is_named(monkeypatch):
         vectors[2, 0, 1] += 1e-8
         return values, vectors
 
-    assert eigen.decompose(stratum).residual < 1e-14
+    assert eigen.decompose(stratum).column_residual.max() < 1e-13
     monkeypatch.setattr(eigen, "_eigh", wrong)
     with pytest.raises(SolverError, match=r"in the part of 5 nodes with row 10 has residual .*; please report"):
         eigen.decompose(stratum)

@@ -110,13 +110,13 @@ def test_a_second_writer_of_a_path_waits(tmp_path):
     def first():
         with written_whole(path) as new:
             inside.set()
-            leave.wait(30)
+            leave.wait()
             new.write_text("first")
             said.append("first")
 
-    thread = threading.Thread(target=first)
+    thread = threading.Thread(target=first, daemon=True)
     thread.start()
-    inside.wait(30)
+    inside.wait()
     threading.Timer(0.2, leave.set).start()
     with written_whole(path) as new:
         said.append("second")

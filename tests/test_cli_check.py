@@ -113,3 +113,7 @@ def test_passes_that_a_killed_run_left_are_named(tmp_path):
     recorded(tmp_path / "run.zarr", epochs=2)
     (tmp_path / "run.zarr.journal").write_text('{"epoch": 3, "steps": [9]}\n')
     assert "spectrata.torch.recover(" in check(tmp_path / "run.zarr").output
+    (tmp_path / "killed.zarr.journal").write_text('{"epoch": 3, "steps": [9]}\n')  # before its log was made
+    killed = check(tmp_path / "killed.zarr")
+    assert killed.exit_code == 2
+    assert "spectrata.torch.recover(" in killed.output

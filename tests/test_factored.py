@@ -11,15 +11,15 @@ import calls
 import spectrata as st
 from roads import factored_vectors
 from spectrata.core.algorithms.options import by_algorithm
-from spectrata.core.bases import factored, solve, verify
-from spectrata.core.bases.factored import FactoredVectors
+from spectrata.core.bases import solve, verify
 from spectrata.core.bases.solve import decompose
 from spectrata.core.bases.verify import verify_projection
 from spectrata.core.operators import COMBINATORIAL, LAPLACIANS, Operator
 from spectrata.core.plan import make_plan
 from spectrata.core.strata import Stratum
 from spectrata.errors import OptionError, SolverError
-from spectrata.kernels import compiled_ql, lapack
+from spectrata.kernels import compiled_ql, factored, lapack
+from spectrata.kernels.factored import FactoredVectors
 from strategies import assert_same_spectra, dense_laplacian, stratum_of
 
 OPERATORS = [COMBINATORIAL, *(Operator(name, loops) for name in LAPLACIANS[1:] for loops in (False, True))]
@@ -145,33 +145,6 @@ def test_every_degenerate_graph_has_the_same_spectra(name, operator):
         assert_allclose(other["ls_residual"], one["ls_residual"], rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["constant", "wide", "single precision", "weighted", "snapshots", "large mean"])
-def test_every_kind_of_signal_has_the_same_spectra(kind):
-    rng = np.random.default_rng(3)
-    graph = nx.gnm_random_graph(50, 90, seed=4)
-    signal, given = rng.standard_normal((50, 3)), {"keep": (), "orientation": "random", "metric": "euclidean"}
-    if kind == "constant":
-        signal = np.full((50, 2), 0.3)
-    elif kind == "wide":
-        signal = rng.standard_normal((50, 120))
-    elif kind == "single precision":
-        signal = signal.astype(np.float32)
-    elif kind == "weighted":
-        given["weights"] = rng.uniform(1e-3, 1e3, graph.number_of_edges())
-    elif kind == "snapshots":
-        signal = rng.standard_normal((4, 50, 2))
-    else:
-        signal = signal + 1e6
-    names = ("gft", "in_agg", "apprx_ls")
-    one = calls.spectra(graph, signal, names, **given)
-    with factored_vectors():
-        other = calls.spectra(graph, signal, names, **given)
-    ones, others = ([ds.isel(snapshot=t) for t in range(4)] if kind == "snapshots" else [ds] for ds in (one, other))
-    for left, right in zip(ones, others, strict=True):
-        assert_same_spectra(left, right, float(np.abs(signal - signal.mean()).max()))
-    assert_array_equal(one["status"], other["status"])
-
-
 def test_weights_of_any_size_are_solved_and_those_without_squares_refused():
     graph = nx.path_graph(6)
     for scale in (1e-200, 1e200):
@@ -214,7 +187,8 @@ def test_a_large_part_is_factored_and_orthonormal(operator):
     formed = replace(
         basis, is_factored=False, parts=tuple(replace(p, vectors=p.vectors @ np.eye(len(p.nodes))) for p in basis.parts)
     )
-    assert verify.verify(formed, stratum).residual < 1e-14
+    measured = verify.verify(formed, stratum).column_residual
+    assert np.linalg.norm(measured) < verify.SAFETY * 1e-14 * n * dense.norm
 
 
 def test_bits_of_a_column_depend_on_no_other_block():

@@ -106,15 +106,15 @@ def test_limits_on_threads_end_with_their_block(monkeypatch):
     def other():
         with one_thread():
             inside.set()
-            leave.wait(30)
+            leave.wait()
             found.append(threads.threads())
         found.append(threads.threads())
 
     before = blas()
     with one_thread():
-        thread = threading.Thread(target=other)
+        thread = threading.Thread(target=other, daemon=True)
         thread.start()
-        inside.wait(30)
+        inside.wait()
         assert threads.threads() == 1
     assert threads.threads() == 3
     assert set(blas()) == {1}

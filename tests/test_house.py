@@ -27,8 +27,8 @@ ROOMS = [
     "cli",
     "__main__",
 ]
-# Lines of rooms; a room that shrinks lowers its number.
-MOST_LINES = {"kernels": 2460, "bands": 2600, "core": 4000}
+# Lines that a room may have.
+MOST_LINES = {"kernels": 2500, "core": 3700, "bands": 2500}
 LONGEST = {"stats/verbs/calibrate.py": 490}  # files that are longer than 450 lines, and how long they may be
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
@@ -94,6 +94,13 @@ def test_the_lowest_versions_are_those_asked_for():
     pinned = [line for line in (ROOT / "lowest.txt").read_text().splitlines() if not line.startswith("#")]
     # A file of constraints names no extras of a package.
     assert pinned == [re.sub(r"\[.*\]", "", wanted).replace(">=", "==") for wanted in project["dependencies"]]
+
+
+def test_every_extra_that_is_named_exists():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *FILES]
+    named = {name for page in pages for name in re.findall(r"(?:spectrata|\.)\[([a-z]+)\]", page.read_text("utf-8"))}
+    assert {"all", "torch", "large", "probe"} <= named <= set(extras)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))

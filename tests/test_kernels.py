@@ -216,17 +216,6 @@ def test_pairs_of_two_byte_distances(way):
     assert_array_equal(searches.pairs_at(found, 299, 1), [[0, 299]])
 
 
-def test_adagrad_step(way):
-    """Two steps by hand: w -= rate g / (sqrt(sum g^2) + 1e-10)."""
-    weights, squares = np.array([[[1.0, 2.0]]]), np.zeros((1, 1, 2))
-    step = edge_sums.adagrad_step(weights[0], 1)
-    step(weights, squares, np.array([[[3.0, -0.5]]]), 0.1)
-    np.testing.assert_allclose(weights, [[[0.9, 2.1]]], rtol=1e-9)
-    step(weights, squares, np.array([[[4.0, 0.0]]]), 0.1)
-    np.testing.assert_allclose(weights, [[[0.82, 2.1]]], rtol=1e-9)
-    np.testing.assert_allclose(squares, [[[25.0, 0.25]]], rtol=1e-15)
-
-
 def test_edge_kernels_by_hand(way):
     """One path of three nodes, numbers small enough for the head."""
     edges, vectors = np.array([[0, 1], [1, 2]]), np.array([[1.0], [3.0], [-1.0]])

@@ -11,12 +11,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 import calls
 import oracle
 import oracle_cases
-from spectrata.core.algorithms import ln_vx_learning as learning
+from spectrata.core.algorithms import ln_vx as learning
 from spectrata.core.algorithms.options import Options
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.errors import LineGraphSizeError
-from spectrata.kernels import edge_sums, threads
+from spectrata.kernels import threads
 from strategies import Case, assert_near, case_of, cases_with_signals, hop_of, oracle_hops, run, sorted_edges
 
 EDGES, N, SIGNAL, METRIC = oracle_cases.cases()["caveman"]
@@ -175,8 +175,7 @@ def test_gradients_against_finite_differences(monkeypatch, activation, literal):
         return np.mean((mapped @ act(b).T - basis.T) ** 2)
 
     seen = []
-    keep = lambda weights, squares, gradient, rate: seen.append(gradient[0].copy())  # noqa: E731
-    monkeypatch.setattr(edge_sums, "adagrad_step", lambda example, epochs: keep)
+    monkeypatch.setattr(learning, "_step", lambda weights, squares, gradient, rate: seen.append(gradient[0].copy()))
     options = Options(trials=1, max_epochs=1, activation=activation, literal=literal)
     found = learning._adagrad_group(left.copy(), right.copy(), basis.T, middle, options)
     a, b = left[0], right[0]
@@ -189,6 +188,16 @@ def test_gradients_against_finite_differences(monkeypatch, activation, literal):
             assert gradient[i, k] == pytest.approx((up - down) / 2e-6, rel=1e-5, abs=1e-9)
         assert np.abs(gradient).max() > 1e-4
     assert len(seen) == 2
+
+
+def test_adagrad_step():
+    """Two steps by hand: w -= rate g / (sqrt(sum g^2) + 1e-10)."""
+    weights, squares = np.array([[[1.0, 2.0]]]), np.zeros((1, 1, 2))
+    learning._step(weights, squares, np.array([[[3.0, -0.5]]]), 0.1)
+    np.testing.assert_allclose(weights, [[[0.9, 2.1]]], rtol=1e-9)
+    learning._step(weights, squares, np.array([[[4.0, 0.0]]]), 0.1)
+    np.testing.assert_allclose(weights, [[[0.82, 2.1]]], rtol=1e-9)
+    np.testing.assert_allclose(squares, [[[25.0, 0.25]]], rtol=1e-15)
 
 
 @pytest.mark.parametrize("activation", ["selu", "relu"])
@@ -252,7 +261,7 @@ def test_by_part_uses_each_part_alone():
     case = case_of(graph, np.random.default_rng(0).permutation(13))
     stratum = Stratum(1, case.n, case.edges)
     hop = hop_of(stratum, np.random.default_rng(1).standard_normal(case.n))
-    found = learning.learn_by_part(hop, Options(trials=3))
+    found = learning.learn(hop, Options(trials=3, by_part=True))
     part_of_component = np.array([stratum.parts[np.argmax(np.abs(u))] for u in hop.basis.dense().T])
     line = hop.line().dense()
     part_of_line = np.array([stratum.parts[stratum.edges[np.argmax(np.abs(v)), 0]] for v in line.T])
@@ -268,7 +277,7 @@ def test_by_part_uses_each_part_alone():
 
 
 def test_by_part_of_a_connected_graph_is_the_whole():
-    one = learning.learn_by_part(paper_hop(1), Options(trials=20))
+    one = learning.learn(paper_hop(1), Options(trials=20, by_part=True))
     assert (one.mse <= 1e-6).all()
     assert one.weights.shape == (20, N, 15)
 

@@ -105,7 +105,7 @@ def test_repeated_calls_leave_nothing(tmp_path, name):
     assert grown < 20_000 + times * 15_000, grown
 
 
-@pytest.mark.parametrize("way", ["shared", "keeps nothing", "own", "cache", "use_cache"])
+@pytest.mark.parametrize("way", ["shared", "keeps nothing", "own", "cache"])
 def test_threads_get_the_bits_of_one_after_the_other(tmp_path, way):
     _, edges, _ = load.make_pairs(1, seed=5)[0]
     n = int(edges.max()) + 1
@@ -118,8 +118,6 @@ def test_threads_get_the_bits_of_one_after_the_other(tmp_path, way):
             return st.Stratification(edges=edges).spectra(signal)
         if way == "cache":
             return st.spectra(st.Stratification(edges=edges, cache=tmp_path / "bases"), signal)
-        if way == "use_cache":
-            shared.use_cache(tmp_path / "bases")
         return shared.spectra(signal)
 
     with ThreadPoolExecutor(8) as pool:

@@ -8,7 +8,7 @@ import pytest
 
 import spectrata as st
 from spectrata.stats.nulls.columns import run_columns, tail_p
-from spectrata.stats.nulls.correction import over_columns, smallest_p, tails
+from spectrata.stats.nulls.correction import adjust, over_columns, smallest_p, tails, two_sided
 from spectrata.stats.nulls.given import Covariates, degree_runs, independent, participation, read_given
 from spectrata.stats.nulls.orders import arrangements, block_orders, orders
 from spectrata.stats.nulls.stopping import interval, looks, run_family
@@ -68,6 +68,30 @@ def test_the_interval_covers_and_the_second_look_is_taken_near_the_level():
     alone = run_family(np.array([1.96]), lambda a, b, which: normal[a:b, :1], looks(10), 10)
     assert alone.p[0] == result.p[0] == alone.p_family[0]
     assert alone.near_level[0]
+
+
+@pytest.mark.parametrize(
+    ("n", "draws", "at"),
+    [(100, None, (999, 9_999)), (100, 99_999, (999, 99_999)), (100, 199, (199,)), (200_000, None, (499,)), (9, 0, ())],
+)
+def test_looks(n, draws, at):
+    assert looks(n, draws) == at
+
+
+def test_tails_and_corrections_of_a_few_values():
+    upper, lower = tails(np.array([0.5]), np.array([[0.1], [0.5], [0.9], [np.nan]]))
+    assert (upper.tolist(), lower.tolist()) == ([3.0], [3.0])  # a tie and an undefined draw count in both
+    assert two_sided(np.array([0.0, 1.0, 2.0, 2.0]), np.full(4, 0.25)).tolist() == [0.5, 1.0, 1.0, 1.0]
+    np.testing.assert_allclose(adjust(np.array([0.01, 0.04, np.nan, 0.03])), [0.03, 0.04, np.nan, 0.04])
+    np.testing.assert_allclose(over_columns(np.array([[0.01, 0.5], [0.04, 0.8]])), [[0.02, 1.0], [0.04, 0.8]])
+    lacking = np.array([[np.nan, 0.02], [np.nan, np.nan]])
+    np.testing.assert_allclose(over_columns(lacking), lacking)
+
+
+def test_p_from_a_tail_is_refused_where_draws_repeat():
+    drawn = np.random.default_rng(0).exponential(size=999)
+    assert 1e-5 < tail_p(10.0, drawn) < 1e-3  # exp(-10) is 4.5e-5 on one side
+    assert np.isnan(tail_p(50.0, np.round(drawn)))
 
 
 def test_smallest_p_against_a_direct_count():

@@ -150,23 +150,6 @@ def test_self_loops_of_the_combinatorial_laplacian_are_refused():
 
 
 @EACH
-@pytest.mark.parametrize("weights", [False, True])
-def test_energies_are_those_of_the_signal(operator, weights):
-    """sum M^2 and sum lam M^2 of the exact transform."""
-    stratum, adjacency = weighted(GRAPHS["parts"], weights)
-    signal = np.random.default_rng(2).standard_normal((stratum.n_nodes, 3))
-    work = hop_of(stratum, signal, "euclidean", operator=operator)
-    energy = ALGORITHMS["gft"].function(work, Options()).magnitude[0] ** 2
-    c, laplacian = operator.measure(stratum), np.diag(adjacency.sum(axis=0)) - adjacency
-    if operator.laplacian == "normalized":
-        whole, rough = (np.sum(signal**2), np.trace(signal.T / np.sqrt(c) @ laplacian @ (signal.T / np.sqrt(c)).T))
-    else:
-        whole, rough = c @ np.sum(signal**2, axis=1), np.trace(signal.T @ laplacian @ signal)
-    assert energy.sum() == pytest.approx(whole, rel=1e-12)
-    assert work.basis.values @ energy == pytest.approx(rough, rel=1e-12)
-
-
-@EACH
 @pytest.mark.parametrize("which", ["lowest", "highest"])
 @pytest.mark.parametrize("count", [1, 4, 7, 8, 100])
 @pytest.mark.parametrize("name", ["parts", "one edge"])

@@ -6,48 +6,8 @@ import pytest
 
 import calls
 import spectrata as st
-from spectrata.core.bases import partial
 from spectrata.core.bases.partial import partial_basis
 from spectrata.errors import OptionError
-
-ALGORITHMS = ("gft", "apprx_ls", "in_agg", "adj_diff")
-GRAPHS = {
-    "random": nx.gnm_random_graph(60, 120, seed=1),
-    "many parts": nx.disjoint_union_all(
-        [nx.gnm_random_graph(40, 70, seed=2), *[nx.cycle_graph(6)] * 3, nx.path_graph(2), nx.empty_graph(2)]
-    ),
-    "torus": nx.grid_2d_graph(8, 8, periodic=True),
-    "complete": nx.complete_graph(12),
-    "star": nx.star_graph(9),
-    "one edge": nx.path_graph(2),
-}
-
-
-@pytest.fixture(params=["dense", "block"])
-def solver(request, monkeypatch):
-    if request.param == "block":
-        monkeypatch.setattr(partial, "DENSE_PART", 20)
-    return request.param
-
-
-@pytest.mark.parametrize("which", ["lowest", "highest"])
-@pytest.mark.parametrize("count", [1, 2, 5, 9])
-@pytest.mark.parametrize("name", GRAPHS)
-def test_some_components_are_the_ends_of_all(solver, name, count, which):
-    graph = GRAPHS[name]
-    signal = np.random.default_rng(0).standard_normal((3, len(graph), 2))
-    strat = st.Stratification(graph, hops=2)
-    whole = strat.spectra(signal, ALGORITHMS)
-    some = strat.using(n_eigs=count, which=which).spectra(signal, ALGORITHMS)
-    count = min(count, len(graph))
-    ends = whole.isel(component=slice(0, count) if which == "lowest" else slice(len(graph) - count, None))
-    np.testing.assert_allclose(some["eigenvalue"], ends["eigenvalue"], atol=1e-9)
-    np.testing.assert_array_equal(some["multiplicity"], ends["multiplicity"])
-    assert ("ls_residual" in some) == (count == len(graph))  # the fit takes all components
-    simple = ends["multiplicity"].values == 1
-    for algorithm in ALGORITHMS:
-        ours, theirs = (ds["magnitude"].loc[algorithm].values[:, simple] for ds in (some, ends))
-        np.testing.assert_allclose(ours, theirs, atol=1e-7, err_msg=algorithm)
 
 
 @pytest.mark.parametrize("which", ["lowest", "highest"])

@@ -69,12 +69,12 @@ def test_scores_against_scikit_learn():
     scale = StandardScaler().fit(x[train])
     model = LogisticRegression(C=0.05, max_iter=200).fit(scale.transform(x[train]), classes[train])
     chance = model.predict_proba(scale.transform(x[test]))
-    auc, accuracy = Target(classes, (0, 1, 2)).fit(x, train).score(x, test)
+    ((auc, accuracy),) = Target(classes, (0, 1, 2)).scores(x, train, test)
     assert auc == pytest.approx(roc_auc_score(classes[test], chance, multi_class="ovr"), abs=1e-9)
     assert accuracy == np.mean(chance.argmax(1) == classes[test])
     numbers = x @ [1.0, 2.0, 0.0, 0.0] + rng.normal(size=150)
     ridge = Ridge(alpha=20).fit(scale.transform(x[train]), numbers[train])
-    found = Target(numbers, None).fit(x, train).score(x, test)[0]
+    ((found, _),) = Target(numbers, None).scores(x, train, test)
     assert found == pytest.approx(r2_score(numbers[test], ridge.predict(scale.transform(x[test]))))
     assert np.isnan(roc_auc(chance[:2], model.classes_, np.array([1, 1])))
 
@@ -84,11 +84,11 @@ def test_the_choice_inside_the_folds_by_hand():
     rng = np.random.default_rng(1)
     target = Target(rng.integers(2, size=60), (0, 1))
     views = {name: rng.normal(size=(60, 2)) for name in "abc"}
-    fold = target.folds(5, rng)
+    fold = target.folds(rng)
     found = cross_validate(views, target, fold[None])
     for f in range(5):
         inner = [
-            np.mean([target.fit(x, (fold != f) & (fold != g)).score(x, fold == g)[0] for g in range(5) if g != f])
+            np.mean([target.scores(x, (fold != f) & (fold != g), fold == g)[0][0] for g in range(5) if g != f])
             for x in views.values()
         ]
         assert found.chosen[f] == np.argmax(inner)
@@ -101,7 +101,7 @@ def test_the_choice_inside_the_folds_by_hand():
 def test_the_corrected_error():
     values = np.array([0.7, 0.8, 0.75, 0.9, 0.85] * 2)
     naive = values.std(ddof=1) / np.sqrt(10)
-    assert corrected_error(values, 5) == pytest.approx(naive * np.sqrt(10 * (1 / 10 + 1 / 4)))
+    assert corrected_error(values) == pytest.approx(naive * np.sqrt(10 * (1 / 10 + 1 / 4)))
 
 
 def test_rewiring_keeps_degrees_and_makes_simple_graphs():
@@ -201,12 +201,14 @@ def test_sparse_features_and_many_columns():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"train": [0, 1]}, "train has 2 nodes"),
+        ({"train": [0, 1]}, "2 training nodes have a label"),
         ({"train": ["x"] * 20}, "not a node"),
         ({"train": np.ones(7, bool)}, "mask of shape"),
         ({"views": ["S^9 x"]}, "the views are"),
         ({"task": "ranking"}, "task="),
         ({"labels": np.zeros(120, int)}, "one class"),
+        ({"labels": np.full(120, 0.5)}, "one number"),
+        ({"labels": [0, 1, *[None] * 118]}, "2 training nodes have a label"),
         ({"labels": ["a"] * 60 + ["b"] * 60, "task": "regression"}, "needs numbers"),
         ({"labels": [None] + [0, 1] * 59 + [0], "train": range(40)}, "has no label"),
         ({"features": np.zeros((2, 120, 3))}, "snapshots"),
@@ -239,8 +241,8 @@ def test_the_simplest_family_within_an_error_of_the_best_is_named(scores, best):
 
     noise = 0.02 * np.array([[1, -1, 1, -1, 0.0], [-1, 1, 0, 1, -1], [0, 1, -1, 1, -1], [1, 0, -1, -1, 1]])
     table = np.array(list(scores.values()))[:, None] + noise[: len(scores)]
-    found = Scores(table, table, np.zeros(5, dtype=int), 5)
-    assert _chosen(tuple(scores), found, table.mean(axis=1)) == best
+    found = Scores(table, table, np.zeros(5, dtype=int))
+    assert _chosen(tuple(scores), found) == best
 
 
 @pytest.mark.long

@@ -9,7 +9,8 @@ import spectrata as st
 from spectrata.core import stratification
 from spectrata.errors import OptionError
 from spectrata.stats.findings import Finding
-from spectrata.stats.verbs.profile import likeness_words, profile
+from spectrata.stats.findings.sentences import likeness_words
+from spectrata.stats.verbs.profile import profile
 
 KARATE = nx.karate_club_graph()
 

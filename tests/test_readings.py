@@ -9,11 +9,11 @@ import pytest
 
 import spectrata as st
 from spectrata.errors import DuplicateNameError, OptionError, ResultError, SignalValueError
-from spectrata.stats.findings.columns import column_sentences
+from spectrata.stats.findings.sentences import column_sentences
 
 KARATE = nx.karate_club_graph()
 VARIABLES = {"r", "p", "p_family", "r_given", "p_given", "p_family_given", "verdict", "near_level", "chance_low"}
-VARIABLES |= {"chance_high", "participation", "geary", "status"}
+VARIABLES |= {"chance_high", "participation", "between_parts", "geary", "status"}
 
 
 def test_the_karate_club_by_club():

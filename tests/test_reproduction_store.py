@@ -10,6 +10,7 @@ from reproduction.pool import one_thread, run_calls, run_units, units_on
 from reproduction.store import Store
 from reproduction.tasks.settings import generator, unit_seed
 from spectrata.errors import SpectrataError
+from spectrata.kernels import threads
 
 
 def square(number):
@@ -71,16 +72,10 @@ def test_seeds_depend_on_the_unit_alone():
 
 
 def test_one_thread_puts_the_setting_back(monkeypatch):
-    import os
-
     monkeypatch.setenv("SPECTRATA_THREADS", "3")
     with one_thread():
-        assert os.environ["SPECTRATA_THREADS"] == "1"
-    assert os.environ["SPECTRATA_THREADS"] == "3"
-    monkeypatch.delenv("SPECTRATA_THREADS")
-    with one_thread():
-        pass
-    assert "SPECTRATA_THREADS" not in os.environ
+        assert threads.threads() == 1
+    assert threads.threads() == 3
 
 
 def test_a_unit_that_ends_its_worker_is_named(tmp_path):

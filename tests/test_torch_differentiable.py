@@ -194,9 +194,8 @@ def test_bases_are_cached_on_disk(tmp_path, monkeypatch):
     x = torch.randn(13, 3, dtype=torch.float64)
     expected = spectrata.torch.magnitudes(first, x)
     assert len(list(tmp_path.glob("*.npz"))) == 2
-    second = st.Stratification(graph, hops=2)
-    second.use_cache(tmp_path)
-    monkeypatch.setattr("spectrata.core.stratification.decompose", None)  # solving again would fail
+    second = st.Stratification(graph, hops=2, cache=tmp_path)
+    monkeypatch.setattr("spectrata.core.stratification.decompose", lambda *given, **named: pytest.fail("solved again"))
     assert torch.equal(spectrata.torch.magnitudes(second, x), expected)
 
 

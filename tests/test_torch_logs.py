@@ -180,6 +180,27 @@ def test_a_kill_loses_nothing_that_was_recorded(tmp_path, kind):
     np.testing.assert_allclose(found[name].values, w.snapshots[name].values, rtol=1e-6, atol=1e-9)
 
 
+def test_a_recovered_run_is_judged_as_one_that_ended(tmp_path):
+    """The same run twice, left open and ended: verdicts, epochs and what the data say are the same."""
+    data, found = small_data(), []
+    for killed in (True, False):
+        torch.manual_seed(0)
+        model, path = Net(), tmp_path / f"{killed}.zarr"
+        w = watch(model, data, evaluate=10, control="no_messages", log=path)
+        w.start()
+        fit(model, data, 60, after=lambda epoch, w=w: w.step(epoch, loss=1 / (epoch + 1), train_acc=0.5))
+        if killed:
+            w.listener.detach()
+            w.log.close()
+            found.append(recover(path))
+        else:
+            w.stop()
+            found.append(st.open(path))
+    assert str(st.diagnose(found[0])) == str(st.diagnose(found[1]))
+    assert found[0].attrs == found[1].attrs
+    assert found[0].attrs["epochs"] == 60
+
+
 @pytest.mark.parametrize("line", ["{", "[]", "5", "[" * 5000, "\\", "", '{"rows": [{}, 5]}', '{"steps": [0]}'])
 def test_a_damaged_journal_is_left_out(tmp_path, line):
     path = tmp_path / "run.zarr"

@@ -70,6 +70,26 @@ def test_several_kinds_of_edges_lead_to_a_graph_that_can_be_watched():
     assert {"convs.<paper___cites___paper>", "convs.<author___writes___paper>"} <= set(w.dataset["layer"].values)
 
 
+@pytest.mark.filterwarnings("ignore:Sparse")  # of AddMetaPaths itself
+def test_kinds_of_edges_between_two_kinds_of_nodes_lead_on_too():
+    from torch_geometric.transforms import AddMetaPaths
+
+    data = HeteroData()
+    data["paper"].x, data["author"].x = torch.randn(6, 4), torch.randn(4, 4)
+    ends = torch.tensor([[0, 0, 1, 1, 2, 3, 3, 0], [0, 1, 1, 2, 3, 4, 5, 3]])
+    data["author", "writes", "paper"].edge_index = ends
+    data["paper", "by", "author"].edge_index = ends.flip(0)
+    model = HeteroConv({kind: SAGEConv((4, 4), 5) for kind in data.edge_types})
+    with pytest.raises(OptionError, match="joins nodes of one kind") as told:
+        watch(model, data)
+    form, graph = re.search(r"data = (.*) of torch.*watch\(model, (.*), \.\.\.\)", str(told.value)).groups()
+    names = {"TYPE": ("author", "writes", "paper"), "REVERSED": ("paper", "by", "author")}
+    data = eval(form, {"AddMetaPaths": AddMetaPaths, "data": data} | names)
+    with pytest.warns(SpectrataWarning, match="Dropped"), watch(model, eval(graph, {"data": data})) as w:
+        model(data.x_dict, {kind: data[kind].edge_index for kind in names.values()})
+    assert w.dataset["off_zero_live"].sel(layer="convs.<paper___by___author>").notnull().all()
+
+
 def test_rows_of_nodes_are_found_in_what_layers_return():
     rows = torch.arange(12.0).reshape(6, 2)
     for output in (rows, rows[None], (torch.ones(3), rows), {"attention": torch.ones(6, dtype=torch.int64), "x": rows}):

@@ -15,7 +15,7 @@ import spectrata.torch
 from spectrata.errors import OptionError, ResultError, SpectrataWarning
 from spectrata.torch import Recorder, ZarrLog, watch
 from spectrata.torch.watching.hooks import copied
-from torch_models import Net, fit, small_data
+from torch_models import Net, fit, off_zero, small_data
 
 
 @pytest.fixture
@@ -389,6 +389,46 @@ def test_a_compiled_model_is_said_and_left_alone(data):
     with watch(compiled, data, mode="eval", states=()) as w:
         w.record({"conv1": model.conv1(data.x, data.edge_index)}, epoch=0)
     assert w.dataset["layer"].values.tolist() == ["conv1"]
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute")  # of the compiler itself
+@pytest.mark.parametrize("how", ["wrapped", "in place", "a layer", "in place, not compiled"])
+def test_evaluations_of_a_compiled_model_run_the_uncompiled_one(data, how, request):
+    """Training is that of the compiled model alone, to the last bit; measures are those of the model as written."""
+    if how == "in place, not compiled":
+        request.addfinalizer(lambda: torch.compiler.set_stance("default"))
+        torch.compiler.set_stance("force_eager")
+    ends = []
+    for watched in (False, True):
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        model = Net()
+        called = torch.compile(model, backend="eager") if how == "wrapped" else model
+        if how != "wrapped":
+            (model.conv1 if how == "a layer" else model).compile(backend="eager")
+        own = model._compiled_call_impl
+        if watched:
+            with watch(called, data, evaluate=2, control="no_messages") as w:
+                fit(called, data, 4, after=lambda epoch: w.step(epoch))
+            assert model._compiled_call_impl is own
+        else:
+            fit(called, data, 4)
+        ends.append(list(model.parameters()))
+    assert all(map(torch.equal, *ends))
+    assert not w.problems
+    assert w.dataset["epoch"].values.tolist() == [1, 3]
+    assert w.facts["epochs"] == 4
+    twin = Net().eval()
+    twin.load_state_dict(model.state_dict())
+    want = off_zero(data, twin(data.x, data.edge_index).detach())
+    assert float(w.over_layers()["off_zero_live"][-1]) == pytest.approx(want, rel=1e-5)
+
+
+def test_a_model_compiled_in_place_is_said_without_evaluations(data):
+    model = Net()
+    model.compile(backend="eager")
+    with pytest.warns(SpectrataWarning, match="compiled models call no hooks"), watch(model, data):
+        fit(model, data, 2)
 
 
 def test_a_model_compiled_elsewhere_is_said(data):

@@ -61,6 +61,14 @@ def test_the_other_readings():
     assert data.var["spectrata_agree_r"]["grad"] == pytest.approx(1.0)
 
 
+@pytest.mark.needs("sklearn")
+def test_views_of_a_probe():
+    data = tissue()
+    data.obs["half"] = np.where(ROW < 4, "a", "b")
+    found = st.probe(data, "X", "half", rewired=1, repeats=1, write=True)
+    assert data.uns["spectrata_probe"]["table"]["view"].tolist() == found.to_frame()["view"].tolist()
+
+
 def test_nodes_of_a_networkx_graph():
     graph = GRAPH.copy()
     found = st.local(graph, ROW, write=True)

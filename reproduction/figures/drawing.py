@@ -16,15 +16,9 @@ from spectrata.results.atomic_io import written_whole
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE
 GREY = "#888888"
-ALGORITHM_COLOURS = {
-    "adj_diff": BLUE,
-    "in_agg": ORANGE,
-    "ln_vx": GREEN,
-    "apprx_ls": VERMILION,
-    "ens": PURPLE,
-    "flat": GREY,
-    "gft": BLACK,
-}
+ALGORITHM_COLOURS = {"adj_diff": BLUE, "in_agg": ORANGE, "ln_vx": GREEN, "apprx_ls": VERMILION, "ens": PURPLE}
+ALGORITHM_COLOURS |= {"flat": GREY, "gft": BLACK}
+SCORES = {"ARI": BLUE, "AMI": ORANGE}
 SIZE: dict[Any, Any] = {"font.size": 9, "axes.titlesize": 9, "axes.labelsize": 9, "legend.fontsize": 8}
 
 
@@ -68,16 +62,12 @@ def hop_panels(ds: xr.Dataset, kind: str, paint: Callable[[Axes, int], str]) -> 
         more = paint(ax, k)
         eigenvalue_axis(ax, ds["eigenvalue"].values[k], ds["eigenspace"].values[k])
         ax.set_title(f"K = {k + 1}{more}")
-        if k >= 3:
-            ax.set_xlabel("eigenvalue of each component (shaded: repeated)")
-    for ax in axes[:, 0]:
-        ax.set_ylabel(f"magnitude, {words.ALGORITHMS[kind]}")
-    outside_legend(figure, axes[0, 0], 2)
-    return figure
+    below = "eigenvalue of each component (shaded: repeated)"
+    return finished(figure, axes, f"magnitude, {words.ALGORITHMS[kind]}", below, 2)
 
 
 def band(ax: Axes, x: Sequence[float] | np.ndarray, mean: np.ndarray, spread: np.ndarray, **style: Any) -> None:
-    """A line with one standard deviation as bars."""
+    """A line with bars, such as one standard deviation."""
     ax.errorbar(x, mean, yerr=spread, capsize=2, elinewidth=0.8, markersize=3.5, **style)
 
 
@@ -91,13 +81,18 @@ def eigenvalue_axis(ax: Axes, eigenvalue: np.ndarray, eigenspace: np.ndarray) ->
             ax.axvspan(members[0] - 0.45, members[-1] + 0.45, color=GREY, alpha=0.13, lw=0)
 
 
-def hop_axis(ax: Axes, hops: np.ndarray) -> None:
-    """Hop distances along x."""
-    ax.set_xlabel("hop distance K")
-    ax.set_xticks(hops)
-
-
-def outside_legend(figure: Figure, ax: Axes, columns: int = 6) -> None:
-    """One legend for all panels, below them."""
-    handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
+def finished(
+    figure: Figure, axes: np.ndarray, ylabel: str | Sequence[str], xlabel: str = "", legend: int = 0, hops: Any = None
+) -> Figure:
+    """Label the first column and the last row; one legend of so many columns below all panels; ``hops`` along x."""
+    for ax, text in zip(axes[:, 0], [ylabel] * len(axes) if isinstance(ylabel, str) else ylabel, strict=True):
+        ax.set_ylabel(text)
+    for ax in axes[-1]:
+        ax.set_xlabel(xlabel if hops is None else "hop distance K")
+    if hops is not None:
+        for ax in axes.flat:
+            ax.set_xticks(hops)
+    if legend:
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=legend, frameon=False, fontsize=8)
+    return figure

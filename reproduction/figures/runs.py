@@ -12,7 +12,6 @@ from reproduction.figures import drawing as to
 from reproduction.tasks import smoothing_runs as runs
 
 GROUP_COLOURS = {"good": to.BLUE, "bad": to.VERMILION}
-STAGE_COLOURS = {"start": to.ORANGE, "final": to.BLUE}
 SCHEME_COLOURS = (to.BLUE, to.ORANGE, to.GREEN)
 GOOD_BAD = ("GB-GG", "GB-BB", "GG-BB")
 START_FINAL = ("IF-II", "IF-FF", "II-FF")
@@ -21,34 +20,24 @@ START_FINAL = ("IF-II", "IF-FF", "II-FF")
 def draw(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
     """All figures of Tasks 4 to 8: title to file."""
     with to.styled():
+        both = distances(ds, runs.start_against_final(ds, "ens")[1], START_FINAL)
         drawn = {
-            "Task 4: scores of starts and results": ("task4-scores", scores(ds)),
-            "Task 5: starts of good and bad runs": ("task5-spectra", good_bad(ds, "start", "ens")),
-            "Task 5: Wasserstein distances, starts": ("task5-wasserstein", good_bad_distances(ds, "start", "ens")),
-            "Task 5: correlation of the final scores with norms of the starts": (
-                "task5-correlation",
-                correlation(ds, "start"),
-            ),
-            "Task 6: τ, ARI and AMI over epochs, and their changes": ("task6-scores", over_epochs(ds)),
-            "Task 6: changes of normalised ENS magnitudes": ("task6-normalised", changes(ds, 1, "ens")),
-            "Task 6: changes of raw ENS magnitudes": ("task6-raw", changes(ds, 0, "ens_raw")),
-            "Task 7: results of good and bad runs": ("task7-spectra", good_bad(ds, "final", "ens")),
-            "Task 7: Wasserstein distances, results": ("task7-wasserstein", good_bad_distances(ds, "final", "ens")),
-            "Task 7: starts and results": ("task7-start-final", start_final(ds, "ens")),
-            "Task 7: Wasserstein distances, starts and results": (
-                "task7-wasserstein-start-final",
-                distances(ds, runs.start_against_final(ds, "ens")[1], START_FINAL),
-            ),
-            "Task 8: Wasserstein distances, raw ENS of results": (
-                "task8-wasserstein",
-                good_bad_distances(ds, "final", "ens_raw"),
-            ),
-            "Task 8: correlation of the scores with norms of the results": (
-                "task8-correlation",
-                correlation(ds, "final"),
-            ),
+            "4: scores of starts and results": ("scores", scores(ds)),
+            "5: starts of good and bad runs": ("spectra", good_bad(ds, "start", "ens")),
+            "5: Wasserstein distances, starts": ("wasserstein", good_bad_distances(ds, "start", "ens")),
+            "5: correlation of the final scores with norms of the starts": ("correlation", correlation(ds, "start")),
+            "6: τ, ARI and AMI over epochs, and their changes": ("scores", over_epochs(ds)),
+            "6: changes of normalised ENS magnitudes": ("normalised", changes(ds, 1, "ens")),
+            "6: changes of raw ENS magnitudes": ("raw", changes(ds, 0, "ens_raw")),
+            "7: results of good and bad runs": ("spectra", good_bad(ds, "final", "ens")),
+            "7: Wasserstein distances, results": ("wasserstein", good_bad_distances(ds, "final", "ens")),
+            "7: starts and results": ("start-final", start_final(ds, "ens")),
+            "7: Wasserstein distances, starts and results": ("wasserstein-start-final", both),
+            "8: Wasserstein distances, raw ENS of results": ("wasserstein", good_bad_distances(ds, "final", "ens_raw")),
+            "8: correlation of the scores with norms of the results": ("correlation", correlation(ds, "final")),
         }
-        return to.save_all(drawn, folder)
+        named = {f"Task {title}": (f"task{title[0]}-{name}", figure) for title, (name, figure) in drawn.items()}
+        return to.save_all(named, folder)
 
 
 def supplements(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
@@ -71,36 +60,26 @@ def scores(ds: xr.Dataset) -> Figure:
     figure, axes = to.sheet(1, 2, width=9, height=3.0, sharex=True)
     bins = np.linspace(-0.4, 1.0, 29)
     for ax, stage, title in zip(axes[0], ("final", "start"), ("learned embeddings", "starts"), strict=True):
-        for column, (name, colour) in enumerate((("ARI", to.BLUE), ("AMI", to.ORANGE))):
+        for column, (name, colour) in enumerate(to.SCORES.items()):
             values = ds["score"].loc[stage].values[:, column]
             low, high = np.quantile(values, [0.1, 0.9])
             ax.hist(values, bins=bins, histtype="step", lw=1.5, color=colour, label=f"{name}: span {high - low:.2f}")
             for edge in (low, high):
                 ax.axvline(edge, color=colour, ls=":", lw=1)
         ax.set_title(f"{title} ({ds.sizes['run']} runs; dotted: 0.1 and 0.9 quantiles)")
-        ax.set_xlabel("score of the clustering")
         ax.legend(frameon=False)
-    axes[0, 0].set_ylabel("runs")
-    return figure
+    return to.finished(figure, axes, "runs", "score of the clustering")
 
 
 def good_bad(ds: xr.Dataset, stage: str, kind: str) -> Figure:
-    groups = {
-        f"{name} ({int((ds['group_of_run'].values == name).sum())} runs)": (
-            runs.group_spectra(ds, stage, kind, name),
-            GROUP_COLOURS[name],
-        )
-        for name in runs.GROUPS
-    }
+    found = {name: runs.group_spectra(ds, stage, kind, name) for name in runs.GROUPS}
+    groups = {f"{name} ({len(values)} runs)": (values, GROUP_COLOURS[name]) for name, values in found.items()}
     return _two_groups(ds, groups, kind)
 
 
 def start_final(ds: xr.Dataset, kind: str) -> Figure:
-    chosen = ds["group_of_run"].values != ""
-    groups = {
-        {"start": "starts", "final": "results"}[stage]: (ds["magnitude"].loc[stage, kind].values[chosen], colour)
-        for stage, colour in STAGE_COLOURS.items()
-    }
+    magnitude = ds["magnitude"].loc[:, kind].values[:, ds["group_of_run"].values != ""]  # (stage, run, hop, component)
+    groups = {"starts": (magnitude[0], to.ORANGE), "results": (magnitude[1], to.BLUE)}
     return _two_groups(ds, groups, kind)
 
 
@@ -131,10 +110,7 @@ def distances(ds: xr.Dataset, found: np.ndarray, names: tuple[str, ...]) -> Figu
         for shift, (name, row, colour) in enumerate(zip(names, values, SCHEME_COLOURS, strict=True)):
             ax.bar(ds["hop"].values + (shift - 1) * 0.26, row, width=0.24, color=colour, label=name)
         ax.set_title(f"Wasserstein distance, {title}")
-        to.hop_axis(ax, ds["hop"].values)
-    axes[0, 0].set_ylabel("distance")
-    to.outside_legend(figure, axes[0, 0], 3)
-    return figure
+    return to.finished(figure, axes, "distance", legend=3, hops=ds["hop"].values)
 
 
 def correlation(ds: xr.Dataset, stage: str) -> Figure:
@@ -143,7 +119,7 @@ def correlation(ds: xr.Dataset, stage: str) -> Figure:
     for ax, (quantity, over_all) in zip(axes[0], panels, strict=True):
         found = runs.correlations(ds, stage, quantity, over_all)
         bands = runs.correlations(ds, stage, quantity, over_all, intervals=True)
-        for shift, (name, colour) in enumerate((("ARI", to.BLUE), ("AMI", to.ORANGE))):
+        for shift, (name, colour) in enumerate(to.SCORES.items()):
             reach = np.abs(bands[shift] - found[shift])
             x = ds["hop"].values + (shift - 0.5) * 0.16
             ax.errorbar(x, found[shift], yerr=reach, fmt="o-", color=colour, capsize=2, ms=4, lw=1, label=name)
@@ -152,11 +128,8 @@ def correlation(ds: xr.Dataset, stage: str) -> Figure:
             ax.axhline(level, color=to.GREY, lw=0.7, ls=":")
         what = "gradient norm" if quantity == "gradient" else "norm of raw ENS"
         ax.set_title(f"{what}, {'all runs' if over_all else 'good and bad runs'}")
-        to.hop_axis(ax, ds["hop"].values)
         ax.set_ylim(-1, 1)
-    axes[0, 0].set_ylabel("Pearson correlation, 95% interval")
-    to.outside_legend(figure, axes[0, 0], 2)
-    return figure
+    return to.finished(figure, axes, "Pearson correlation, 95% interval", legend=2, hops=ds["hop"].values)
 
 
 def over_epochs(ds: xr.Dataset) -> Figure:
@@ -177,10 +150,8 @@ def over_epochs(ds: xr.Dataset) -> Figure:
     for column, name in enumerate(("τ", "ARI", "AMI")):
         axes[0, column].set_title(name)
         axes[1, column].set_title(f"change of mean {name} per epoch")
-        axes[1, column].set_xlabel("epoch")
         axes[1, column].axhline(0, color="black", lw=0.4)
-    to.outside_legend(figure, axes[0, 0], 2)
-    return figure
+    return to.finished(figure, axes, "", "epoch", 2)
 
 
 def changes(ds: xr.Dataset, form: int, kind: str) -> Figure:
@@ -191,9 +162,8 @@ def changes(ds: xr.Dataset, form: int, kind: str) -> Figure:
     kinds = [str(name) for name in ds["evolving_kind"].values]
     values = ds["evolution_change"].values[form, :, kinds.index(kind)]  # (group, step, hop, component)
     shades = mpl.colormaps["viridis"](np.linspace(0, 0.92, values.shape[3]))
-    for row, name in enumerate(runs.GROUPS):
-        for k in range(values.shape[2]):
-            ax = axes[row, k]
+    for row in range(len(runs.GROUPS)):
+        for k, ax in enumerate(axes[row]):
             for component in range(values.shape[3]):
                 ax.plot(values[row, :, k, component], color=shades[component], lw=0.6)
             ax.axhline(0, color="black", lw=0.4)
@@ -201,14 +171,6 @@ def changes(ds: xr.Dataset, form: int, kind: str) -> Figure:
             ax.yaxis.offsetText.set_fontsize(6)
             if row == 0:
                 ax.set_title(f"K = {k + 1}")
-            else:
-                ax.set_xlabel("epoch")
-        axes[row, 0].set_ylabel(f"{name}: change per epoch")
-    bar = figure.colorbar(
-        mpl.cm.ScalarMappable(mpl.colors.Normalize(0, values.shape[3] - 1), mpl.colormaps["viridis"]),
-        ax=axes,
-        fraction=0.012,
-        pad=0.01,
-    )
-    bar.set_label("component, by eigenvalue")
-    return figure
+    shown = mpl.cm.ScalarMappable(mpl.colors.Normalize(0, values.shape[3] - 1), mpl.colormaps["viridis"])
+    figure.colorbar(shown, ax=axes, fraction=0.012, pad=0.01, label="component, by eigenvalue")
+    return to.finished(figure, axes, [f"{name}: change per epoch" for name in runs.GROUPS], "epoch")

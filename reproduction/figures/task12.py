@@ -51,10 +51,7 @@ def cosines(ds: xr.Dataset) -> Figure:
         ax.set_xticks(range(len(shown)), [words.ALGORITHMS[kind] for kind in shown], rotation=35, ha="right")
         ax.set_ylim(-0.05, 1.05)
         ax.grid(axis="y", lw=0.3)
-    for ax in axes[:, 0]:
-        ax.set_ylabel("cosine with the GFT")
-    to.outside_legend(figure, axes[0, 0], 4)
-    return figure
+    return to.finished(figure, axes, "cosine with the GFT", legend=4)
 
 
 def _spread(ax: Axes, x: np.ndarray, values: np.ndarray, **style: Any) -> None:
@@ -70,18 +67,11 @@ def _curve(ax: Axes, ds: xr.Dataset, values: np.ndarray, form: str = "o-", **sty
 def components(ds: xr.Dataset) -> Figure:
     figure, axes = to.sheet(2, len(MAIN), sharex=True, sharey=True)
     for row, name in enumerate(("n_parts", "n_singletons")):
-        for column, series in enumerate(MAIN):
-            values = ds[name].loc[series].values
-            ax = axes[row, column]
-            _spread(ax, ds["hop"].values, values, fmt="o-", color=COLOURS[series])
+        for ax, series in zip(axes[row], MAIN, strict=True):
+            _spread(ax, ds["hop"].values, ds[name].loc[series].values, fmt="o-", color=COLOURS[series])
             ax.grid(axis="y", lw=0.3)
-            if row == 0:
-                ax.set_title(series)
-            else:
-                to.hop_axis(ax, ds["hop"].values)
-    axes[0, 0].set_ylabel("connected parts")
-    axes[1, 0].set_ylabel("singletons")
-    return figure
+            ax.set_title(series if row == 0 else "")
+    return to.finished(figure, axes, ("connected parts", "singletons"), hops=ds["hop"].values)
 
 
 def errors(ds: xr.Dataset) -> Figure:
@@ -90,16 +80,12 @@ def errors(ds: xr.Dataset) -> Figure:
         values = ds["ln_vx_mse"].loc[series].values  # (graph, hop, trial)
         flat = values.transpose(0, 2, 1).reshape(-1, values.shape[1])
         _spread(ax, ds["hop"].values, flat, fmt="o-", color=COLOURS[series], label="learned")
-        bound = np.maximum(0.0, 50 - ds["n_edges"].loc[series].values) / 2500
-        bound = np.where(np.isnan(ds["n_edges"].loc[series].values), np.nan, bound)
-        mean = task1.column_wise(bound, np.mean)
+        bound = (50 - ds["n_edges"].loc[series]).clip(min=0) / 2500
+        mean = task1.column_wise(bound.values, np.mean)
         ax.plot(ds["hop"].values, mean, "--", color=to.BLACK, lw=1, label="rank bound (n - m)/n²")
         ax.axhline(0.025, color=to.GREY, lw=0.8, ls=":", label="0.025, the text's bound")
         ax.set_title(series)
-        to.hop_axis(ax, ds["hop"].values)
-    axes[0, 0].set_ylabel("final MSE of LN-VX")
-    to.outside_legend(figure, axes[0, 0], 3)
-    return figure
+    return to.finished(figure, axes, "final MSE of LN-VX", legend=3, hops=ds["hop"].values)
 
 
 def trials(ds: xr.Dataset) -> Figure:
@@ -122,11 +108,7 @@ def trials(ds: xr.Dataset) -> Figure:
             ax.set_ylim(-0.05, 1.05)
             if row == 0:
                 ax.set_title(f"K = {hop}")
-        axes[row, 0].set_ylabel(f"{series}\ncosine")
-    for ax in axes[-1]:
-        ax.set_xlabel("graphs, sorted")
-    to.outside_legend(figure, axes[0, 0], 3)
-    return figure
+    return to.finished(figure, axes, [f"{series}\ncosine" for series in MAIN], "graphs, sorted", 3)
 
 
 def pulses(ds: xr.Dataset) -> Figure:
@@ -138,11 +120,8 @@ def pulses(ds: xr.Dataset) -> Figure:
             kept = task1.without_singletons(ds, series, kind)
             _curve(ax, ds, kept, "o--", color=colour, mfc="white", lw=0.9)
         ax.set_title(f"{series}: all pulses (lines), without singletons (dashed)")
-        to.hop_axis(ax, ds["hop"].values)
         ax.grid(axis="y", lw=0.3)
-    axes[0, 0].set_ylabel("mean cosine with the GFT")
-    to.outside_legend(figure, axes[0, 0], 6)
-    return figure
+    return to.finished(figure, axes, "mean cosine with the GFT", legend=6, hops=ds["hop"].values)
 
 
 def variants(ds: xr.Dataset) -> Figure:
@@ -162,14 +141,8 @@ def variants(ds: xr.Dataset) -> Figure:
         ax.set_title(f"{series}, dashed: p = 0.1 (text)")
         ax.legend(frameon=False, fontsize=7, loc=(0.02, 0.02))
     for ax in axes.flat:
-        ax.set_ylim(-0.48, 1.05)  # room for the legend below the curves
-        ax.set_yticks(np.arange(6) / 5)
-        ax.set_xticks(ds["hop"].values)
-    for ax in axes[-1]:
-        ax.set_xlabel("hop distance K")
-    for ax in axes[:, 0]:
-        ax.set_ylabel("mean cosine with the GFT")
-    return figure
+        ax.set(ylim=(-0.48, 1.05), yticks=np.arange(6) / 5)  # room for the legend below the curves
+    return to.finished(figure, axes, "mean cosine with the GFT", hops=ds["hop"].values)
 
 
 PAIR_COLOURS = (to.BLUE, to.ORANGE, to.GREEN, to.VERMILION, to.PURPLE, to.SKY)
@@ -184,10 +157,6 @@ def agreement(ds: xr.Dataset) -> Figure:
             values = ds["agreement"].loc[series, :, :, task2.label(*pair)].values
             label = f"{SHORT[pair[0]]}~{SHORT[pair[1]]}"
             _spread(ax, hops + (shift - 2.5) * 0.08, values, fmt="o-", color=colour, label=label, lw=1)
-        ax.set_title(series)
-        to.hop_axis(ax, hops)
-        ax.set_ylim(-0.05, 1.08)
+        ax.set(title=series, ylim=(-0.05, 1.08))
         ax.grid(axis="y", lw=0.3)
-    axes[0, 0].set_ylabel("cosine between algorithms")
-    to.outside_legend(figure, axes[0, 0], 6)
-    return figure
+    return to.finished(figure, axes, "cosine between algorithms", legend=6, hops=hops)

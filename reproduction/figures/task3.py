@@ -77,24 +77,20 @@ def strata() -> Figure:
 
 
 def weights(ds: xr.Dataset) -> Figure:
-    figure, axes = to.sheet(1, 2, width=9, height=3.0)
+    figure, axes = to.sheet(1, 2, width=9, height=3.0, sharex=True)
     scores = ds["score"].values
-    for column, (name, colour) in enumerate((("ARI", to.BLUE), ("AMI", to.ORANGE))):
-        axes[0, 0].plot(task3.WEIGHTS, scores[1:, column], "o-", color=colour, label=name)
-        axes[0, 0].axhline(
-            scores[0, column], color=colour, ls=":", lw=1, label=f"{name} of s0: {scores[0, column]:.2f}"
-        )
-    axes[0, 0].axvline(ds.attrs["selected_weight"], color=to.GREY, lw=6, alpha=0.3, label="selected")
-    axes[0, 0].set_ylabel("score of the clustering")
-    axes[0, 0].legend(frameon=False, fontsize=7, loc="center right")
+    left, right = axes[0]
+    for column, (name, colour) in enumerate(to.SCORES.items()):
+        left.plot(task3.WEIGHTS, scores[1:, column], "o-", color=colour, label=name)
+        left.axhline(scores[0, column], color=colour, ls=":", lw=1, label=f"{name} of s0: {scores[0, column]:.2f}")
+    left.axvline(ds.attrs["selected_weight"], color=to.GREY, lw=6, alpha=0.3, label="selected")
+    left.legend(frameon=False, fontsize=7, loc="center right")
     for name, colour, label in (("tau", to.BLUE, "τ, adjacent nodes"), ("epsilon", to.ORANGE, "ε, other nodes")):
-        axes[0, 1].plot(task3.WEIGHTS, ds[name].values[-1], "o-", color=colour, label=label)
-    axes[0, 1].set_ylabel("objective at the end")
-    axes[0, 1].legend(frameon=False)
-    for ax in axes[0]:
-        ax.set_xlabel("weight of the regulariser")
-        ax.set_xticks(task3.WEIGHTS)
-    return figure
+        right.plot(task3.WEIGHTS, ds[name].values[-1], "o-", color=colour, label=label)
+    right.set_ylabel("objective at the end")
+    right.legend(frameon=False)
+    left.set_xticks(task3.WEIGHTS)
+    return to.finished(figure, axes, "score of the clustering", "weight of the regulariser")
 
 
 def embeddings(ds: xr.Dataset) -> Figure:
@@ -170,12 +166,7 @@ def merged(ds: xr.Dataset) -> Figure:
         ax.set_xticks(spaces, names, rotation=90, fontsize=6.5)
         ax.set_title(f"K = {k + 1}")
         ax.set_ylim(bottom=0)
-        if k >= 3:
-            ax.set_xlabel("eigenvalue × multiplicity")
-    for ax in axes[:, 0]:
-        ax.set_ylabel("merged ENS (l2)")
-    to.outside_legend(figure, axes[0, 0], 2)
-    return figure
+    return to.finished(figure, axes, "merged ENS (l2)", "eigenvalue × multiplicity", 2)
 
 
 def chosen_eigenvectors(ds: xr.Dataset) -> Figure:
@@ -183,10 +174,7 @@ def chosen_eigenvectors(ds: xr.Dataset) -> Figure:
     for row, (hop, components) in enumerate(SELECTED_EIGENVECTORS):
         for ax, component in zip(axes[row], components, strict=True):
             _eigenvector(ax, ds, hop, component)
-        axes[row, 0].set_ylabel(f"K = {hop}")
-    for ax in axes[-1]:
-        ax.set_xlabel("node")
-    return figure
+    return to.finished(figure, axes, [f"K = {hop}" for hop, _ in SELECTED_EIGENVECTORS], "node")
 
 
 def all_eigenvectors(ds: xr.Dataset, hop: int) -> Figure:

@@ -9,7 +9,7 @@ from reproduction.tasks.caveman import NODES, caveman_graph, start_signal, true_
 from reproduction.tasks.random_graphs import SERIES, draw
 from reproduction.tasks.settings import Settings, generator, unit_seed
 from reproduction.tasks.task1 import cosine
-from spectrata.core.algorithms.ln_vx_learning import Learned
+from spectrata.core.algorithms.ln_vx import Learned
 from spectrata.core.engine import apply
 from spectrata.core.hop import Hop
 from spectrata.core.plan import Plan, make_plan

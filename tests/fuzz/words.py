@@ -36,5 +36,5 @@ GRAPH_KEYS = _arrays(
 SIGNAL_KEYS = _arrays(
     "signal features x names shape data indptr indices format row features_shape features_data features_indptr é"
 )
-BASIS_KEYS = _arrays("digest values singletons singleton_columns sizes nodes columns vectors x")
+BASIS_KEYS = _arrays("digest values alone sizes nodes columns vectors x")
 PT_KEYS = ["x", *(f"archive/{name}" for name in ("data.pkl", "data/0", "version", "constants.pkl", ".format_version"))]

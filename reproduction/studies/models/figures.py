@@ -14,15 +14,8 @@ from reproduction.studies.models.protocol import HOPS, MESSAGES, REPORT, SELF_LO
 from reproduction.studies.models.records import EDGES, LAST_HIDDEN, OUTPUTS, POSITIONS, Models
 from spectrata.plot.style import PALETTE
 
-CURVES = (
-    "off_zero",
-    "directions_effective_rank",
-    "effective_rank",
-    "mad",
-    "dirichlet",
-    "rayleigh",
-    "rayleigh_normalized",
-)
+RANKS = ("directions_effective_rank", "effective_rank")
+CURVES = ("off_zero", *RANKS, "mad", "dirichlet", "rayleigh", "rayleigh_normalized")
 GROUP_COLOURS = {"failed": to.VERMILION, "middle": to.GREY, "good": to.BLUE}
 WIDTH, DPI = 7.2, 150  # inches, about the text width of a page, so that labels are read at their own size
 FLOOR = 1e-8  # of a logarithmic axis; what is smaller, and dead states, are drawn there
@@ -57,9 +50,8 @@ def roc_curves(models: Models) -> Figure:
                 alarms, hits = (np.searchsorted(part, cuts, side="right") / len(part) for part in (good, failed))
                 ax.plot(np.append(0, alarms), np.append(0, hits), color=colour, lw=1.4, label=words(name))
         ax.plot([0, 1], [0, 1], color=to.GREY, lw=0.8, ls=":")
-        ax.set(title=f"{position}, held-out graphs", xlabel="good models flagged", ylabel="failed models flagged")
-    to.outside_legend(figure, axes[0, 0], 3)
-    return figure
+        ax.set(title=f"{position}, held-out graphs", ylabel="failed models flagged")
+    return to.finished(figure, axes, "failed models flagged", "good models flagged", 3)
 
 
 def area_chart(areas: pd.DataFrame) -> Figure:
@@ -75,9 +67,7 @@ def area_chart(areas: pd.DataFrame) -> Figure:
         ax.plot(here["area"], y, "o", color=colour, ms=4, label=position)
     ax.axvline(0.5, color=to.GREY, lw=0.8, ls=":")
     ax.set_yticks(np.arange(len(order)), [words(name) for name in order])
-    ax.set_xlabel("area under the ROC curve, with 95 % interval (0.5: chance)")
-    to.outside_legend(figure, ax, 2)
-    return figure
+    return to.finished(figure, axes, "", "area under the ROC curve, with 95 % interval (0.5: chance)", 2)
 
 
 def group_chart(models: Models, levels: dict[str, Any]) -> Figure:
@@ -89,10 +79,8 @@ def group_chart(models: Models, levels: dict[str, Any]) -> Figure:
         x = models.values(position)[results.PRIMARY].to_numpy()
         for g, (group, colour) in enumerate(GROUP_COLOURS.items()):
             for row, graph in enumerate(graphs):
-                chosen = (
-                    models.main & (models.table["graph"] == graph) & (models.table["group"] == group) & ~np.isnan(x)
-                )
-                value = np.maximum(x[chosen.to_numpy()], FLOOR)
+                chosen = (models.table["graph"] == graph) & (models.table["group"] == group)
+                value = np.maximum(x[models.main & chosen.to_numpy() & ~np.isnan(x)], FLOOR)
                 at = row + (g - 1) * 0.27 + rng.uniform(-0.1, 0.1, len(value))
                 ax.plot(value, at, ".", color=colour, ms=2.5, alpha=0.6, label=group if row == 0 else None)
         level = levels["positions"][position][results.PRIMARY]["level"]
@@ -113,12 +101,9 @@ def layer_chart(models: Models) -> Figure:
     figure, axes = to.sheet(1, 2, width=WIDTH, height=3.2, sharey=True)
     states = models.ds["measure"].sel(measure_name=results.PRIMARY).values  # (model, edges, state)
     table = models.table
-    plain = (
-        models.main
-        & (table["architecture"].isin(["gcn", "residual", "pairnorm", "layernorm", "sage", "gat"])).to_numpy()
-    )
+    named = table["architecture"].isin(["gcn", "residual", "pairnorm", "layernorm", "sage", "gat"]).to_numpy()
     for ax, group in zip(axes[0], ("failed", "good"), strict=True):
-        chosen = plain & (table["group"] == group).to_numpy() & (table["depth"] == depth).to_numpy()
+        chosen = models.main & named & ((table["group"] == group) & (table["depth"] == depth)).to_numpy()
         for edges, colour in ((MESSAGES, to.BLUE), (SELF_LOOPS, to.VERMILION)):
             found = np.nan_to_num(states[chosen, EDGES.index(edges), :depth], nan=FLOOR)
             if len(found):
@@ -127,14 +112,8 @@ def layer_chart(models: Models) -> Figure:
                 ax.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
                 label = "with messages" if edges == MESSAGES else "same weights, self-loops only"
                 ax.plot(x, middle, color=colour, lw=1.4, label=label)
-        ax.set(
-            title=f"{group}: {int(chosen.sum())} networks of {depth} layers",
-            xlabel="layer (the last: outputs)",
-            yscale="log",
-        )
-    axes[0, 0].set_ylabel("off_zero, median and quartiles")
-    to.outside_legend(figure, axes[0, 0], 2)
-    return figure
+        ax.set(title=f"{group}: {int(chosen.sum())} networks of {depth} layers", yscale="log")
+    return to.finished(figure, axes, "off_zero, median and quartiles", "layer (the last: outputs)", 2)
 
 
 def correlation_chart(found: pd.DataFrame) -> Figure:
@@ -167,19 +146,9 @@ def hop_chart(areas: pd.DataFrame) -> Figure:
     for ax, position in zip(axes[0], POSITIONS, strict=True):
         for shift, colour, kind in ((-0.04, to.BLUE, "contrast"), (0.04, to.GREEN, "low"), (0, to.VERMILION, "high")):
             here = areas[areas["position"] == position].set_index("measure").loc[[f"{kind}_{hop}" for hop in HOPS]]
-            ax.errorbar(
-                np.array(HOPS) + shift,
-                here["area"],
-                yerr=[here["area"] - here["low"], here["high"] - here["area"]],
-                color=colour,
-                marker="o",
-                ms=4,
-                capsize=2,
-                lw=1.2,
-                label=words(f"{kind}_1").removesuffix(" at hop 1"),
-            )
+            reach = np.abs(here[["low", "high"]].to_numpy().T - here["area"].to_numpy())
+            label = words(f"{kind}_1").removesuffix(" at hop 1")
+            to.band(ax, np.array(HOPS) + shift, here["area"].to_numpy(), reach, color=colour, fmt="o-", label=label)
         ax.axhline(0.5, color=to.GREY, lw=0.8, ls=":")
-        ax.set(title=position, xlabel="hop distance K", xticks=HOPS, ylim=(0, 1))
-    axes[0, 0].set_ylabel("area under the ROC curve")
-    to.outside_legend(figure, axes[0, 0], 3)
-    return figure
+        ax.set(title=position, ylim=(0, 1))
+    return to.finished(figure, axes, "area under the ROC curve", legend=3, hops=HOPS)

@@ -20,7 +20,7 @@ from spectrata.kernels.compiled import _jit
 # Neighbours lie anywhere in memory, and a loop that reads them one after the other waits for each. Asked for a few
 # neighbours ahead, a row of 16 columns is there when the sum reaches it.
 AHEAD = 10  # neighbours; 8 to 16 were equally fast on a million nodes, 4 and 32 slower
-LINE = 64  # bytes
+LINE = 64  # bytes that memory gives at once
 
 
 @intrinsic

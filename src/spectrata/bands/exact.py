@@ -13,8 +13,8 @@ from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, off_zero_values, sp
 from spectrata.core.bases.solve import decompose
 from spectrata.core.bases.verify import verify_stack
 from spectrata.core.checks import error_of
+from spectrata.core.engine import chunks
 from spectrata.core.hop import Hop
-from spectrata.core.parallel import CHUNK_BYTES
 from spectrata.core.registry import row_of
 from spectrata.core.strata import Stratum
 from spectrata.inputs.signals import Potential
@@ -39,8 +39,9 @@ def is_small(operator: Operator) -> bool:
 
 def by_decomposition(hop: int, given: Stratum | Operator, values: Potential, settings: Settings) -> HopBands:
     """Energies of whole eigenspaces, known but for rounding; no step is taken."""
-    components = _of_stratum if isinstance(given, Stratum) else _of_operator
-    lam, is_zero, spaces, energy, error, squares = components(hop, given, values.values, settings)  # type: ignore[arg-type]
+    how = values, settings
+    found = _of_stratum(given, *how) if isinstance(given, Stratum) else _of_operator(given, *how)
+    lam, is_zero, spaces, energy, error, squares = found
     places = known_places(given, lam, is_zero, settings)
     off = np.where(is_zero, 0.0, energy)
     off[off.sum(axis=2) <= LEFT**2 * energy.sum(axis=2)] = 0.0  # rounding is left of a signal with nothing off zero
@@ -80,32 +81,30 @@ def known_places(given: Stratum | Operator, lam: np.ndarray, is_zero: np.ndarray
     return Places(cut, float(lam[-1]), sizes, len(off), counted.astype(float), np.zeros(len(counted)), complete)
 
 
-def _of_stratum(hop: int, stratum: Stratum, values: np.ndarray, settings: Settings) -> Components:
-    """The components of a signal's potential ``(T, n, d)`` on a stratum."""
-    kind = settings.laplacian
-    basis = decompose(stratum, kind)
-    options = Options(orientation=settings.orientation, laplacian=kind.laplacian, self_loops=kind.self_loops)
+def _of_stratum(stratum: Stratum, values: Potential, settings: Settings) -> Components:
+    """The components of a signal's potential on a stratum."""
+    basis = decompose(stratum, settings.laplacian)
+    options = Options(orientation=settings.orientation, **settings.laplacian.arguments)
     functions = [row_of(name).function for name in settings.algorithms]
-    energy, error = np.zeros((2, len(functions), len(values), stratum.n_nodes))
-    squares = np.zeros(len(values))
-    step = max(1, CHUNK_BYTES // (8 * max(1, stratum.n_edges)))
-    for start in range(0, len(values), step):
-        rows = slice(start, start + step)
-        here = like(np.ascontiguousarray(values[rows]), stratum.edges)
+    energy, error, squares = [], [], []
+    for part in chunks(values, stratum.n_edges):
+        here = like(part.values, stratum.edges)
         work = Hop(stratum, basis, here, lambda: basis, lambda key, make: make(), settings.seed, diagnose=False)
         outputs = [function(work, options) for function in functions if function]
-        energy[:, rows] = np.stack([to_numpy(output.magnitude) for output in outputs]) ** 2
-        error[:, rows] = np.stack([error_of(work, output) for output in outputs])
-        squares[rows] = to_numpy(work.edge_norm(work.gradient)) ** 2
-    return basis.values, basis.is_zero, basis.eigenspace, energy, error, squares
+        energy.append(np.stack([to_numpy(output.magnitude) for output in outputs]) ** 2)
+        error.append(np.stack([error_of(work, output) for output in outputs]))
+        squares.append(to_numpy(work.edge_norm(work.gradient)) ** 2)
+    sums = np.concatenate(energy, axis=1), np.concatenate(error, axis=1), np.concatenate(squares)
+    return basis.values, basis.is_zero, basis.eigenspace, *sums
 
 
-def _of_operator(hop: int, operator: Operator, values: np.ndarray, settings: Settings) -> Components:
-    """The same on the caller's operator."""
+def _of_operator(operator: Operator, field: Potential, settings: Settings) -> Components:
+    """The same on the caller's operator, which stands for hop 1."""
+    values = field.values
     if set(settings.signals) != {"potential"}:
-        operator.gradients(values[0], settings.keys(hop))  # raises: an operator has no edges
+        operator.gradients(values[0], settings.keys(1))  # raises: an operator has no edges
     matrix, lam, vectors, is_zero = eigenpairs(operator)
-    residual, gram = verify_stack(hop, matrix[None], lam[None], vectors[None])
+    residual, gram = verify_stack(1, matrix[None], lam[None], vectors[None])
     projected = np.einsum("ni,tnd->tid", vectors, values, optimize=True)
     energy = np.einsum("tid,tid->ti", projected, projected)
     spaces = spaces_of(lam, is_zero, EIGENSPACE_TOLERANCE["float64"] * lam[-1])

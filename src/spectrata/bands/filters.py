@@ -19,7 +19,7 @@ from spectrata.bands.operators import Operator, RowLaplacian
 from spectrata.bands.quadrature import gauss
 from spectrata.core.hop import OK
 
-FIRST_DEGREE, MAX_DEGREE = 64, 2048
+FIRST_DEGREE, MAX_DEGREE = 64, 2048  # doubled in between: the last try costs as much as all before
 SAMPLES = 64  # of a polynomial per degree: between two of them it moves by less than 1 / (8 * 20^2)
 SLACK = 1.0 / (8 * (SAMPLES / np.pi) ** 2)
 CELLS = 256  # pieces of the axis on which the error is taken at its largest

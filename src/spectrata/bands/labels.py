@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 NO_ENERGY = "no energy off zero"
-CONFIDENCE = 0.95
+CONFIDENCE = 0.95  # as everywhere in the package
 NAMES = {
     "energy": "energy in each band",
     "energy_lower": "lower bound of the energy; end of its 95 % interval where random orientations are averaged",
@@ -164,16 +164,9 @@ def label(
     """
     options = settings.plain() | {"hops": [at.hop for at in hops], "zero_vectors": zero_vectors}
     options["columns"] = "joint" if signal.separate is None else "separate"
-    facts = {
-        "kind": BANDS,
-        "metric": field.metric,
-        "laplacian": settings.laplacian.laplacian,
-        "self_loops": int(settings.laplacian.self_loops),
-        "weights": weights,
-        "seed": settings.seed,
-        "n_nodes": graph.n_nodes,
-        "options": json.dumps(options),
-    }
+    facts = {"kind": BANDS, "metric": field.metric, "weights": weights, "seed": settings.seed, "n_nodes": graph.n_nodes}
+    facts |= {"laplacian": settings.laplacian.laplacian, "self_loops": int(settings.laplacian.self_loops)}
+    facts["options"] = json.dumps(options)
     shown = graph if graph.n_edges else None
     if isinstance(graph, DeviceGraph) and not graph.keeps_edges:
         shown, facts = None, facts | {"n_edges": graph.n_edges, "graph_hash": graph.digest}

@@ -16,16 +16,16 @@ from spectrata.bands.operators import Operator
 from spectrata.bands.quadrature import column_bounds, column_masses_near, gauss
 from spectrata.kernels.backend import like
 
-FIRST_CHECK = 16
+FIRST_CHECK = 16  # steps: weights of rules with fewer nodes are wider than the default bounds
 GROWTH = 1.3  # steps between checks grow, since a check costs the square of the steps
-MAX_STEPS = 2000
+MAX_STEPS = 2000  # where bounds are still wider then, the status says so
 # Bounds stop at this share of what was asked, which leaves room for the error of a solve.
 ENOUGH = 0.95
 # What is left of a column after its zero components are taken out is rounding below this share of it.
 ROUNDING = 1e-13
 # Probes of the spectrum itself: enough steps for its top, enough columns for the counts of bands.
 PROBES, PROBE_STEPS, PROBE_TOL = 4, 64, 0.01
-FEW_NODES = 100
+FEW_NODES = 100  # signs of as many nodes are all equal once in 10^30 draws
 
 
 @dataclass(eq=False)

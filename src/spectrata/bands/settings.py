@@ -55,8 +55,7 @@ class Settings:
         """The settings as a result records them."""
         given = self.bands.tolist() if isinstance(self.bands, np.ndarray) else self.bands
         names = ("tol", "orientation", "orientations", "spacing", "solver")
-        kept = {name: getattr(self, name) for name in names}
-        kept |= {"laplacian": self.laplacian.laplacian, "self_loops": self.laplacian.self_loops}
+        kept = {name: getattr(self, name) for name in names} | self.laplacian.arguments
         return {"algorithms": self.algorithms, "bands": given, "steps": self.steps or "auto"} | kept
 
 
@@ -76,15 +75,8 @@ def check_settings(
     one_of(spacing, "spacing", SPACINGS)
     if positive(tol, "tol") >= 1.0:
         raise OptionError(f"tol={tol!r} is a share of the energy, between 0 and 1.")
-    return Settings(
-        bands=given_bands(bands),
-        algorithms=names,
-        tol=float(tol),
-        spacing=spacing,
-        seed=whole(seed, "seed", 0),
-        laplacian=laplacian,
-        **_checked(options),
-    )
+    more = _checked(options) | {"tol": float(tol), "spacing": spacing, "seed": whole(seed, "seed", 0)}
+    return Settings(given_bands(bands), names, laplacian=laplacian, **more)
 
 
 def _checked(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,9 +19,9 @@ from spectrata.errors import OptionError, SolverError, missing_extra
 from spectrata.kernels.backend import like, namespace
 
 SOLVERS = ("auto", "cg", "amg")
-RESIDUAL = 1e-10  # of the right-hand side's norm
+RESIDUAL = 1e-10  # of the right-hand side's norm; what it leaves widens the bounds
 PATIENCE = 250  # steps with Jacobi's preconditioner before multigrid is tried
-MAX_STEPS = 20_000
+MAX_STEPS = 20_000  # a system that takes more needs multigrid
 Precondition = Callable[[Any], Any]
 
 

@@ -203,11 +203,7 @@ def _graph_source(
 
 
 def hop_operators(
-    graph: Graph | DeviceGraph,
-    hops: int | Iterable[int] | None,
-    hop_weights: str,
-    laplacian: Laplacian,
-    backend: Backend,
+    graph: Graph | DeviceGraph, hops: Any, hop_weights: str, laplacian: Laplacian, backend: Backend
 ) -> Iterator[tuple[int, Operator]]:
     """The strata's operators one at a time: an int is cut at the diameter, a list is taken at its word."""
     if isinstance(graph, DeviceGraph):

@@ -57,7 +57,7 @@ def headline(name: str, rows: list[dict[str, Any]], diameter: Any) -> str:
     'club: alike between neighbours'
     """
     from spectrata.stats.findings import Finding
-    from spectrata.stats.verbs.profile import likeness_words
+    from spectrata.stats.findings.sentences import likeness_words
 
     found = [Finding("", "", row["hop"], value=row["r"], verdict=str(row["verdict"])) for row in rows]
     return one_line(f"{name}: {likeness_words(found, diameter)}")
@@ -101,7 +101,7 @@ def statuses(rows: list[dict[str, Any]]) -> None:
 
 def print_ranking(found: "pd.DataFrame", top: int, rest: str) -> None:
     """What the columns show in a sentence, and the clearest of them."""
-    from spectrata.stats.findings.columns import column_sentences
+    from spectrata.stats.findings.sentences import column_sentences
 
     for line in column_sentences(found):
         text(line)

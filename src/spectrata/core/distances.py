@@ -30,6 +30,8 @@ class Interval(str):
 class DistanceStrata(Strata):
     """Strata of pairs ``x < y`` whose distance lies in a bin, in ascending order; bins without a pair are left out."""
 
+    by_distance = True
+
     def __init__(self, graph: Graph, bins: np.ndarray, pairs: np.ndarray, distances: np.ndarray) -> None:
         self.graph, self.n_nodes, self.hop_weights = graph, graph.n_nodes, "unit"
         self.bins, self.is_bounded = bins, True  # there are no distances of all pairs
@@ -42,11 +44,6 @@ class DistanceStrata(Strata):
         """The bins and the hash of their pairs: part of what a cached basis depends on."""
         pairs = digest_of(self.n_nodes, np.concatenate(list(self._pairs.values())), None)
         return f"{self.bins.tolist()} {pairs}"
-
-    @property
-    def by_distance(self) -> bool:
-        """True: strata are bins of distances."""
-        return True
 
     def at(self, hop: Any, backend: Backend = NUMPY) -> Stratum:
         """The stratum of one bin, its edges where the backend keeps arrays."""

@@ -34,7 +34,6 @@ def all_hops(
     strat: "Stratification", field: Potential, plan: Plan, backend: Backend = NUMPY, progress: Progress | None = None
 ) -> list[HopResult]:
     """The results of a signal at every hop: hops side by side, as far as cores and memory allow."""
-    plan.check(strat.hops)
     report = progress or (lambda message, fraction: None)
     n, columns = strat.graph.n_nodes, field.values.shape[0] * field.values.shape[2]
     few = backend == NUMPY and NODES_PER_COLUMN * columns <= n and not strat.keeps_bases
@@ -53,18 +52,14 @@ def _at_hop(
     strat: "Stratification", hop: int, batch: Potential, plan: Plan, backend: Backend, tell: Progress, factored: bool
 ) -> HopResult:
     """The result at one hop, some snapshots at a time."""
-    solved = BEFORE_LEARNING if any(row.line_graph for row in plan.needed(hop)) else DECOMPOSED
-
-    def learning(done: int, of: int) -> None:
-        tell(", learning", solved + (1.0 - solved) * done / of)
-
     tell(", decomposing", 0.0)
     stratum, basis = strat.prepared(hop, plan, backend, factored=factored)
-    tell(", decomposed", solved)
+    learns = any(row.line_graph for row in plan.needed(hop))
+    tell(*((", learning", BEFORE_LEARNING) if learns else (", decomposed", DECOMPOSED)))
     scratch: dict[tuple, Any] = {}  # what this hop makes is kept for all of its snapshots
     found = []
-    for part in _chunks(batch, stratum.n_edges):
-        work = strat.work(stratum, basis, part.values, plan, backend, scratch=scratch, progress=learning)
+    for part in chunks(batch, stratum.n_edges):
+        work = strat.work(stratum, basis, part.values, plan, backend, scratch)
         found.append(measured(work, part, plan))
     tell("", 1.0)
     return replace(joined(found), eigenvectors=basis.dense() if "eigenvectors" in plan.keep else None)
@@ -107,7 +102,7 @@ def joined(results: Sequence[HopResult]) -> HopResult:
     return replace(first, **arrays, extras=extras)
 
 
-def _chunks(batch: Potential, edges: int) -> Iterator[Potential]:
+def chunks(batch: Potential, edges: int) -> Iterator[Potential]:
     """Runs of snapshots whose gradients fit in ``CHUNK_BYTES``."""
     step = max(1, CHUNK_BYTES // (8 * max(1, edges)))
     for start in range(0, len(batch.values), step):
@@ -133,6 +128,7 @@ def measured(work: Hop, batch: Potential, plan: Plan) -> HopResult:
         doubts[name] = doubts_of(work, output, errors[name])
     found = {name: plain(output.magnitude) for name, output in outputs.items()}
     bounds = {name: np.where(np.isfinite(one), errors.get(name, np.nan), np.nan) for name, one in found.items()}
+    words = [_status(row, work, plan, computed, outputs[row.name], doubts) for row in plan.rows]
     stratum = work.stratum
     return HopResult(
         hop=stratum.hop,
@@ -140,7 +136,7 @@ def measured(work: Hop, batch: Potential, plan: Plan) -> HopResult:
         axis=work.basis.axis,
         magnitude=_in_units(found, batch, plan),
         magnitude_error=_in_units(bounds, batch, plan),
-        status=np.stack([_status(row, work, batch, plan, computed, outputs, doubts) for row in plan.rows]),
+        status=np.where(batch.undefined, ZERO_VECTOR, np.stack(words)).astype(object),
         gradient_norm=in_units(norms, batch.scale, batch.undefined),
         extras=_extras(outputs, batch, plan),
         ens_weights=plan.ens_weights(stratum.hop),
@@ -158,16 +154,10 @@ def _in_units(values: dict[str, np.ndarray], batch: Potential, plan: Plan) -> np
 
 
 def _status(
-    row: Algorithm,
-    work: Hop,
-    batch: Potential,
-    plan: Plan,
-    computed: dict[str, Output],
-    outputs: dict[str, Output],
-    doubts: dict[str, np.ndarray],
+    row: Algorithm, work: Hop, plan: Plan, computed: dict[str, Output], output: Output, doubts: dict[str, np.ndarray]
 ) -> np.ndarray:
     """The words of one algorithm, ``(T,)``: "ok" where every number is finite, and within its bounds."""
-    sources, status = plan.sources(row, work.stratum.hop), outputs[row.name].status
+    sources, status = plan.sources(row, work.stratum.hop), output.status
     finite = np.all([np.isfinite(plain(computed[name].magnitude)).all(axis=1) for name in sources], axis=0)
     words = np.where(finite, work.reservation or OK, NOT_FINITE) if status == OK else np.full(finite.shape, status)
     if row.combine:  # because of its members
@@ -175,7 +165,7 @@ def _status(
         own = np.array(["; ".join(filter(None, some)) for some in zip(*named, strict=True)], dtype=object)
     else:
         own = doubts[row.name]
-    return np.where(batch.undefined, ZERO_VECTOR, add_notes(words.astype(object), own)).astype(object)
+    return add_notes(words.astype(object), own)
 
 
 def _extras(outputs: dict[str, Output], batch: Potential, plan: Plan) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:

@@ -21,9 +21,10 @@ from spectrata.core.bases.basis import EigenBasis, Part
 from spectrata.core.bases.verify import verify_projection
 from spectrata.core.checks import Energy
 from spectrata.core.operators import COMBINATORIAL, Operator
-from spectrata.core.strata import Stratum
+from spectrata.core.strata import Stratum, number_of
 from spectrata.kernels import edge_sums
 from spectrata.kernels.backend import Array, like, matching, namespace, to_numpy
+from spectrata.kernels.edge_sums import part_sums
 
 OK = "ok"
 UNCOUNTED = "unconfirmed: this part of the spectrum is too large to count its eigenvalues"
@@ -63,7 +64,6 @@ class Hop:
     # ``remember(key, make)`` gives what ``make()`` gave the first time: for work that depends on the graph alone.
     remember: Callable[[tuple, Callable[[], Any]], Any]
     seed: int = 0
-    progress: Callable[[int, int], None] = field(default=lambda done, total: None)  # (done, total) inside an algorithm
     diagnose: bool = True  # whether extras are wanted
 
     # ---- what algorithms are written with
@@ -189,7 +189,7 @@ class Hop:
 
     def random(self, purpose: int) -> np.random.Generator:
         """A generator that depends on the seed, the hop and the purpose alone."""
-        return np.random.default_rng([self.seed, self.stratum.number, purpose])
+        return np.random.default_rng([self.seed, number_of(self.stratum.hop), purpose])
 
     def sum_differences(self, flow: Array) -> tuple[Array, Array]:
         """The two sums of ``difference_sums`` for any values ``(T, m)`` on the edges in the place of ``w g``."""
@@ -263,17 +263,12 @@ def split_at_zero(stratum: Stratum, operator: Operator, columns: Array) -> tuple
 
 
 def split_along(
-    columns: Array,
-    parts: Array,
-    measure: Array | None,
-    weighs: bool,
-    sizes: Array | None = None,
-    part_sums: Callable[[Array, Array, int], Array] = edge_sums.part_sums,
+    columns: Array, parts: Array, measure: Array, weighs: bool, sizes: Array = None, sums: Callable = part_sums
 ) -> tuple[Array, Array]:
     """``split_at_zero`` from each node's part and measure (None where it is 1), shapes (n,).
 
     ``weighs`` where columns are a signal ``s`` that counts as ``C^1/2 s``; otherwise they count as they are. ``sizes``
-    are the measures of the parts, where they are known; ``part_sums`` adds over the nodes of each part.
+    are the measures of the parts, where they are known; ``sums`` adds over the nodes of each part.
     """
     size = matching((np.bincount(parts, measure) if sizes is None else sizes).astype(np.float64), columns)[:, None]
 
@@ -282,9 +277,9 @@ def split_along(
         return means if len(size) == 1 else namespace(means).take(means, like(parts, columns), axis=0)
 
     if measure is None:
-        means = part_sums(columns, parts, len(size)) / size
+        means = sums(columns, parts, len(size)) / size
         return means * size**0.5, columns - at_nodes(means)
     root = matching(np.sqrt(measure), columns)[:, None]
-    means = part_sums(columns * (root**2 if weighs else root), parts, len(size)) / size
+    means = sums(columns * (root**2 if weighs else root), parts, len(size)) / size
     rest = root * (columns - at_nodes(means)) if weighs else columns - root * at_nodes(means)
     return means * size**0.5, rest

@@ -13,30 +13,20 @@ import numpy as np
 
 from spectrata.core.strata import Stratum
 from spectrata.errors import OptionError, argument
+from spectrata.inputs.numbers import one_of
 
 LAPLACIANS = ("combinatorial", "random_walk", "normalized")
 
 
 @dataclass(frozen=True)
 class Operator:
-    """One Laplacian.
-
-    Parameters
-    ----------
-    laplacian : {"combinatorial", "random_walk", "normalized"}
-        ``D - W``; ``I - D^-1 W``; or ``I - D^-1/2 W D^-1/2``, which has the eigenvalues of the second and
-        eigenvectors that are orthogonal without a measure.
-    self_loops : bool
-        Add one unit loop to every node: the operator of graph convolutional networks.
-    """
+    """One Laplacian: ``D - W``, ``I - D^-1 W`` or ``I - D^-1/2 W D^-1/2``, which has the eigenvalues of the second."""
 
     laplacian: str = "combinatorial"
-    self_loops: bool = False
+    self_loops: bool = False  # one unit loop at every node: the operator of graph convolutional networks
 
     def __post_init__(self) -> None:
-        if self.laplacian not in LAPLACIANS:
-            listed = ", ".join(repr(name) for name in LAPLACIANS)
-            raise OptionError(f"{argument('laplacian', self.laplacian)} is not one of {listed}.")
+        one_of(self.laplacian, "laplacian", LAPLACIANS)
         if self.self_loops and self.laplacian == "combinatorial":
             raise OptionError(
                 f"{argument('self_loops', True)} does not change the combinatorial Laplacian; use "

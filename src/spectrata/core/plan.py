@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from spectrata.core.algorithms.ens import member_weights
@@ -19,14 +19,8 @@ if TYPE_CHECKING:
 
 KEEPABLE = ("eigenvectors", "signal", "trials")
 KEEP_BY_ITSELF = 200  # nodes up to which eigenvectors, signal and trials are small enough to keep unasked
-# As the released program: see docs/claims.md. LN-VX's own parametrisation needs literal=True as well.
-PAPER_OPTIONS = {
-    "orientation": "index",
-    "scaling": "program",
-    "transform": "learned",
-    "average": "signed",
-    "ens_weights": "paper",
-}
+# As the released program, beside the defaults: see docs/claims.md. LN-VX's parametrisation needs literal=True as well.
+PAPER_OPTIONS = {"orientation": "index", "scaling": "program"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +50,6 @@ class Computing:
         """The Laplacian, where a call names no other."""
         loops = flag(self.self_loops if self_loops is None else self_loops, "self_loops")
         return Operator(self.laplacian if laplacian is None else laplacian, loops)
-
-    def replaced(self, changes: dict[str, Any]) -> "Computing":
-        """The same with other settings, checked again."""
-        known = [one.name for one in fields(self)]
-        for name in changes:
-            if name not in known:
-                raise OptionError(f"{name!r} does not say how spectra are computed; what does is {', '.join(known)}.")
-        return replace(self, **changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,36 +93,24 @@ class Plan:
         plain = self.n_eigs is None and self.dtype == "float64" and "eigenvectors" not in self.keep
         return plain and all(row.projects(vars(self.options)) for row in self.needed(hop))
 
-    def check(self, hops: Iterable[int]) -> None:
+    def check(self, hops: Iterable[int], weighted: bool = False) -> None:
         """Refuse at once what the algorithms, and the members of the ensembles at these hops, do not allow."""
-        names, laplacian = self._names(hops), self.options.laplacian
+        used = (row.name for hop in hops for row in self.needed(hop))
+        names, laplacian = list(dict.fromkeys([*self.algorithms, *used])), self.options.laplacian
         words = f"not defined for {argument('laplacian', laplacian)}, which serves"
         require(names, lambda row: laplacian in row.laplacians, words)
         if self.n_eigs is not None:
             words = "takes all components, so leave out n_eigs, which serves"
             require(names, lambda row: not row.whole_spectrum, words)
-
-    def require_weighted(self, hops: Iterable[int]) -> None:
-        """Refuse algorithms that edge weights do not serve."""
-        require(self._names(hops), lambda row: row.weighted, "not defined for edge weights, which serve")
-
-    def _names(self, hops: Iterable[int]) -> list[str]:
-        members = (row.name for hop in hops for row in self.needed(hop))
-        return list(dict.fromkeys([*self.algorithms, *members]))
+        if weighted:
+            require(names, lambda row: row.weighted, "not defined for edge weights, which serve")
 
     def to_json(self, hops: Iterable[int], zero_vectors: str, columns: str = "joint") -> str:
         """All resolved parameters."""
-        plain = {
-            "algorithms": self.algorithms,
-            "preset": self.preset,
-            "hops": [hop if isinstance(hop, int) else str(hop) for hop in hops],
-            "zero_vectors": zero_vectors,
-            "columns": columns,
-            "keep": sorted(self.keep),
-            "dtype": self.dtype,
-            "n_eigs": self.n_eigs,
-            "which": self.which if self.n_eigs is not None else None,
-        }
+        named = [hop if isinstance(hop, int) else str(hop) for hop in hops]
+        plain: dict[str, Any] = {"algorithms": self.algorithms, "preset": self.preset, "keep": sorted(self.keep)}
+        plain |= {"hops": named, "zero_vectors": zero_vectors, "columns": columns, "dtype": self.dtype}
+        plain |= {"n_eigs": self.n_eigs, "which": self.which if self.n_eigs is not None else None}
         return json.dumps(plain | self.options.plain())
 
 

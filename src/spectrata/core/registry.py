@@ -4,7 +4,7 @@ Code asks a row, never a name. A row added to ``ALGORITHMS`` is known to every c
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from spectrata.core.algorithms.ens import ens, ens_raw
 from spectrata.core.algorithms.gft import gft
 from spectrata.core.algorithms.in_agg import in_agg
 from spectrata.core.algorithms.ln_vx import ln_vx
-from spectrata.core.algorithms.options import OPTIONS_OF, Options
+from spectrata.core.algorithms.options import LN_VX, Options
 from spectrata.core.hop import Hop, Output
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.errors import OptionError, argument
@@ -22,12 +22,7 @@ from spectrata.errors import OptionError, argument
 MEASURED = ("combinatorial", "random_walk")
 ALL_LAPLACIANS = (*MEASURED, "normalized")
 
-
 Rule = Callable[[Mapping[str, Any]], bool]  # of the options
-
-
-def _never(options: Mapping[str, Any]) -> bool:
-    return False
 
 
 @dataclass(frozen=True)
@@ -45,15 +40,16 @@ class Algorithm:
     whole_spectrum: bool = False  # whether it takes all components, so that ``n_eigs`` does not go with it
     stacks: bool = False  # whether it works on many small graphs at once
     differentiable: bool = False  # whether gradients of torch pass
-    exact: bool = (
-        False  # whether its squares are the signal's energies, with a closed-form null: sum lam M^2 = sum w g^2
-    )
+    # Whether its squares are the signal's energies, with a closed-form null: sum lam M^2 = sum w g^2.
+    exact: bool = False
     # The node signal whose energies are its squares, for ``band_spectra``: "potential", "node_means", "least_squares".
     in_bands: str = ""
     grows: bool = True  # whether its magnitudes are in the signal's units
-    sums: Rule = _never  # whether values inside an eigenspace add up, instead of their squares
-    invariant: Rule = _never  # whether the merged value is the same in every basis of the eigenspace
-    projects: Rule = _never  # whether it only projects columns on eigenvectors, and reads none of their entries
+    sums: Rule = field(default=lambda options: False)  # whether values inside an eigenspace add up, not their squares
+    # Whether the merged value is the same in every basis of the eigenspace.
+    invariant: Rule = field(default=lambda options: False)
+    # Whether it only projects columns on eigenvectors, and reads none of their entries.
+    projects: Rule = field(default=lambda options: False)
     options: tuple[str, ...] = ()  # those that its magnitudes depend on
 
     def merge_rule(self, options: Mapping[str, Any]) -> str:
@@ -61,48 +57,29 @@ class Algorithm:
         return "sum" if self.sums(options) else "l2"
 
 
-def _always(options: Mapping[str, Any]) -> bool:
-    return True
-
-
-def _one_orientation(options: Mapping[str, Any]) -> bool:
-    return options.get("orientation") != "rms"
-
-
 def _by_incidence(options: Mapping[str, Any]) -> bool:
     return options.get("transform") == "incidence"
 
 
-LEARNING = tuple(name for name in OPTIONS_OF["ln_vx"] if name not in ("max_line_nodes", "skip_large"))
-ENSEMBLE = ("ens_weights", "orientation", "scaling", *LEARNING)
+ENSEMBLE = ("ens_weights", "orientation", "scaling", *LN_VX)
 _measured = partial(Algorithm, laplacians=MEASURED, weighted=True, stacks=True)
 _direct = partial(_measured, default=True, differentiable=True)
+_projected = partial(_direct, invariant=lambda options: True, projects=lambda options: True)
 _ensemble = partial(_measured, whole_spectrum=True, options=ENSEMBLE)
+_line = partial(Algorithm, line_graph=True, whole_spectrum=True, options=LN_VX)
 ROWS = (
-    _direct(
-        "gft", gft, laplacians=ALL_LAPLACIANS, exact=True, in_bands="potential", invariant=_always, projects=_always
-    ),
-    _direct(
+    _projected("gft", gft, laplacians=ALL_LAPLACIANS, exact=True, in_bands="potential"),
+    _projected(
         "apprx_ls",
         apprx_ls,
         member=True,
         in_bands="least_squares",
-        invariant=_always,
-        projects=_one_orientation,
+        projects=lambda options: options["orientation"] != "rms",
         options=("orientation",),
     ),
-    _direct("in_agg", in_agg, member=True, in_bands="node_means", invariant=_always, projects=_always),
+    _projected("in_agg", in_agg, member=True, in_bands="node_means"),
     _direct("adj_diff", adj_diff, member=True, options=("scaling",)),
-    Algorithm(
-        "ln_vx",
-        ln_vx,
-        member=True,
-        line_graph=True,
-        whole_spectrum=True,
-        sums=_by_incidence,
-        invariant=_by_incidence,
-        options=LEARNING,
-    ),
+    _line("ln_vx", ln_vx, member=True, sums=_by_incidence, invariant=_by_incidence),
     _ensemble("ens", combine=ens, grows=False),
     _ensemble("ens_raw", combine=ens_raw),
 )

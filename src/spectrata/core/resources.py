@@ -1,5 +1,6 @@
 """Memory and speed of the machine, and estimates of memory and time, made before anything large is allocated."""
 
+import contextlib
 import os
 import sys
 import time
@@ -40,11 +41,8 @@ def fitting(each: int, memory: int | None) -> int:
 
 
 def _meminfo(field: str) -> int | None:
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            return next(int(line.split()[1]) * 1024 for line in file if line.startswith(field))
-    except (OSError, StopIteration):
-        pass
+    with contextlib.suppress(OSError, StopIteration), open("/proc/meminfo", encoding="ascii") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith(field))
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):

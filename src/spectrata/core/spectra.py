@@ -13,36 +13,25 @@ from spectrata.kernels.backend import NUMPY, backend_of
 if TYPE_CHECKING:
     import xarray as xr
 
-GRAPH_ARGUMENTS: dict[str, Any] = {"hops": None, "weights": None, "hop_weights": "bottleneck", "undirected": False}
+# Arguments that say how a graph is read, where they are not None by default.
+READING = {"hop_weights": "bottleneck", "undirected": False, "max_basis_bytes": 0}
 
 
 def as_stratification(
     graph: Any, hops: int | Iterable[int] | None = None, weights: Any = None, **arguments: Any
 ) -> Stratification:
-    """A stratification as it is, or made from a graph in any form; ``arguments`` are those of ``Stratification``.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> as_stratification(nx.path_graph(4), 2, weights=[1.0, 2.0, 3.0]).weights
-    'bottleneck'
-    """
+    """A stratification as it is, or made from a graph in any form; ``arguments`` are those of ``Stratification``."""
     if isinstance(graph, Stratification):
-        read_as = {name: value for name, value in arguments.items() if name in GRAPH_ARGUMENTS}
-        refuse_graph_arguments("A Stratification", hops=hops, weights=weights, **read_as)
+        refuse_graph_arguments("A Stratification", hops=hops, weights=weights, **arguments)
         return graph
     return Stratification(graph, hops, weights=weights, **arguments)
 
 
 def refuse_graph_arguments(what: str, **given: Any) -> None:
     """Refuse arguments that say how a graph is read, where no graph is."""
-    names = [name for name, value in given.items() if not _is_default(value, GRAPH_ARGUMENTS[name])]
+    names = [name for name, value in given.items() if str(value) != str(READING.get(name))]
     if names:
         raise OptionError(f"{what} has its graph read already; leave out {', '.join(names)}, or give the graph itself.")
-
-
-def _is_default(value: Any, default: Any) -> bool:
-    return value is default or (isinstance(value, str) and value == default)
 
 
 def spectra(

@@ -7,7 +7,7 @@ some hops of a large graph are asked for, searches stop at the hop, and no array
 
 import copy
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -52,11 +52,6 @@ class Stratum:
     n_nodes: int
     edges: np.ndarray
     weights: np.ndarray | None = None
-
-    @property
-    def number(self) -> int:
-        """The hop as a number: ``K``, or the place of the bin, from 1."""
-        return number_of(self.hop)
 
     @property
     def n_edges(self) -> int:
@@ -150,6 +145,8 @@ PAIRS_AT_ONCE = 2**22
 class Strata(Sequence[Stratum]):
     """The strata of a graph at the wanted hops, made one at a time as they are read; see ``Stratification``."""
 
+    by_distance = False  # whether strata are bins of distances, and not hops
+
     def __init__(self, graph: Graph, hops: int | Iterable[int] | None = None, hop_weights: str = "bottleneck") -> None:
         one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
         self.graph, self.hop_weights = graph, hop_weights
@@ -206,19 +203,13 @@ class Strata(Sequence[Stratum]):
         """The rule of the weights, on which a cached basis depends beside the graph."""
         return "" if self.graph.weights is None else self.hop_weights
 
-    @property
-    def by_distance(self) -> bool:
-        """Whether strata are bins of distances, and not hops."""
-        return False
-
     def at(self, hop: int, backend: Backend = NUMPY) -> Stratum:
         """The stratum of one hop distance, its edges where the backend keeps arrays."""
         self.require(hop)
         if self.is_bounded or hop == 1:
             edges, weights = hop_pairs(self.graph, hop, self.hop_weights)
         else:
-            edges = self._edges(hop) if backend == NUMPY else self._edges_on(backend, hop)
-            weights = None
+            edges, weights = self._edges(hop, backend), None
             if self.graph.weights is not None and self.hop_weights != "unit":
                 x, y = to_numpy(edges).T
                 weights = self._path_weights[x, y]
@@ -231,25 +222,23 @@ class Strata(Sequence[Stratum]):
             weights = backend.asarray(weights)
         return Stratum(hop, self.n_nodes, backend.asarray(edges) if isinstance(edges, np.ndarray) else edges, weights)
 
-    def _edges(self, hop: int) -> np.ndarray:
+    def _edges(self, hop: int, backend: Backend) -> Any:
         """The pairs of a hop; those of the following hops are drawn with them while they are few."""
+        if backend != NUMPY:  # an accelerator has its own copy of the distances
+            if backend not in self._copies:
+                self._copies[backend] = backend.asarray(self.distances)
+            return searches.pairs_at(self._copies[backend], hop, self.sizes[hop])
         if hop not in self._drawn:
             last, total = hop, self.sizes[hop]
             while last + 1 in self.sizes and total + self.sizes[last + 1] <= PAIRS_AT_ONCE:
                 last += 1
                 total += self.sizes[last]
-            if last == hop:
-                return searches.pairs_at(self.distances, hop, self.sizes[hop])
             together = range(hop, last + 1)
             found = searches.pairs_between(self.distances, hop, [self.sizes[one] for one in together])
+            if last == hop:  # large, and gone with its stratum
+                return found[0]
             self._drawn = dict(zip(together, found, strict=True))
         return self._drawn[hop]
-
-    def _edges_on(self, backend: Backend, hop: int) -> Any:
-        """The pairs of a hop on an accelerator, which has its own copy of the distances."""
-        if backend not in self._copies:
-            self._copies[backend] = backend.asarray(self.distances)
-        return searches.pairs_at(self._copies[backend], hop, self.sizes[hop])
 
     @cached_property
     def _path_weights(self) -> np.ndarray:
@@ -265,9 +254,6 @@ class Strata(Sequence[Stratum]):
     def __getitem__(self, index: Any) -> Any:
         found = self.hops[index]
         return [self.at(hop) for hop in found] if isinstance(index, slice) else self.at(found)
-
-    def __iter__(self) -> Iterator[Stratum]:
-        return (self.at(hop) for hop in self.hops)
 
 
 def is_first_hop(hops: Any) -> bool:

@@ -1,9 +1,10 @@
 """A graph with its strata and eigenbases: what depends on the graph alone, made once."""
 
 import copy
-import hashlib
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spectrata.core import resources
@@ -41,16 +42,10 @@ class Stratification:
 
     Parameters
     ----------
-    graph : graph-like or path
-        networkx, igraph, PyG or DGL graph, sparse or dense adjacency, integer edges, or a file.
-    hops : None, int or iterable of int
-        None: all; ``3``: up to 3, cut at the diameter; a list: exactly these.
+    graph, hops, weights
+        As for :func:`spectra`.
     edges, adjacency, n_nodes
         Instead of ``graph``, for arrays whose shape is ambiguous.
-    weights : str, bool or array, optional
-        Edge weights; larger means closer. The name of an edge attribute; True for those of a weighted matrix or edge
-        list; an array, one for each edge as given. By default weights are ignored with a warning, with False
-        silently.
     hop_weights : {"bottleneck", "product", "unit"}
         Weights of pairs more than one hop apart: the largest, over shortest paths, of the smallest weight on the
         path, or of their product; or 1.
@@ -134,9 +129,7 @@ class Stratification:
         self.graph = self.strata.graph
         self.computing = Computing(laplacian, self_loops, n_eigs, which, keep, device, dtype, progress)
         self.memory = Memory(max_basis_bytes)
-        self.cache: BasisCache | None = None
-        if cache is not None:
-            self.use_cache(cache)
+        self.cache = None if cache is None else BasisCache(cache, self.graph.digest + self.strata.rule)
 
     @classmethod
     def from_positions(cls, positions: Any, bins: Any, **settings: Any) -> "Stratification":
@@ -205,14 +198,8 @@ class Stratification:
         'random_walk'
         """
         other = copy.copy(self)
-        other.computing = self.computing.replaced(computing)
+        other.computing = replace(self.computing, **computing)
         return other
-
-    def use_cache(self, folder: str | os.PathLike) -> None:
-        """Take eigenbases from a folder from now on, and put there those it lacks."""
-        rule = self.strata.rule.encode()
-        digest = hashlib.sha256(self.graph.digest.encode() + rule).hexdigest() if rule else self.graph.digest
-        self.cache = BasisCache(folder, digest)
 
     # ---- eigenbases
 
@@ -225,15 +212,9 @@ class Stratification:
 
     def _basis(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis:
         """From memory, from the disk, or solved."""
-
-        def find() -> EigenBasis:
-            found = None if self.cache is None else self.cache.load(stratum, operator, dtype, backend)
-            if found is None:
-                found = decompose(stratum, operator, dtype)
-                if self.cache is not None:
-                    self.cache.store(stratum, operator, dtype, backend, found)
-            return found
-
+        find = partial(decompose, stratum, operator, dtype)
+        if self.cache is not None:
+            find = partial(self.cache.basis, stratum, operator, dtype, backend, find)
         return self.remember(("basis", stratum.hop, operator, dtype, backend), find)
 
     @property
@@ -259,12 +240,11 @@ class Stratification:
         """The eigenbasis that a plan asks for, of a stratum whose edges are where the backend keeps arrays."""
         hop, operator = stratum.hop, plan.options.operator
         if plan.n_eigs is not None:
-            count, which = plan.n_eigs, plan.which
-            key: tuple = ("partial", hop, operator, count, which)
-            return self.remember(key, lambda: partial_basis(stratum, count, which, operator))
+            make = partial(partial_basis, stratum, plan.n_eigs, plan.which, operator)
+            return self.remember(("partial", hop, operator, plan.n_eigs, plan.which), make)
         if plan.dtype == "float32" and plan.solved_in_double:
-            key = ("single", hop, operator, backend)
-            return self.remember(key, lambda: self._basis(stratum, operator, "float64", backend).single())
+            double = partial(self._basis, stratum, operator, "float64", backend)
+            return self.remember(("single", hop, operator, backend), lambda: double().single())
         return self._basis(stratum, operator, plan.dtype, backend)
 
     def work(
@@ -274,9 +254,7 @@ class Stratification:
         values: Array,
         plan: Plan,
         backend: Backend = NUMPY,
-        *,
         scratch: dict[tuple, Any] | None = None,
-        progress: Callable[[int, int], None] = lambda done, of: None,
     ) -> Hop:
         """The argument of the algorithms on a potential ``(T, n, d)``; ``scratch`` keeps what is made of the graph."""
         made = {} if scratch is None else scratch
@@ -290,7 +268,7 @@ class Stratification:
         def line() -> EigenBasis:
             return remember(("line", stratum.hop), lambda: decompose(line_stratum(stratum), COMBINATORIAL, plan.dtype))
 
-        return Hop(stratum, basis, backend.asarray(values), line, remember, plan.seed, progress, plan.diagnose)
+        return Hop(stratum, basis, backend.asarray(values), line, remember, plan.seed, plan.diagnose)
 
     # ---- spectra
 
@@ -314,26 +292,23 @@ class Stratification:
         self.announce(plan, backend)
         hops = all_hops(self, field, plan, backend, progress)
         columns = "joint" if signal.separate is None else "separate"
-        facts = {
+        facts: dict[str, Any] = {
             "metric": field.metric,
-            "laplacian": plan.options.laplacian,
-            "self_loops": int(plan.options.self_loops),
             "weights": self.weights,
             "dtype": plan.dtype,
             "seed": plan.seed,
-            "options": plan.to_json(self.hops, zero_vectors, columns),
         }
+        facts |= {"laplacian": plan.options.laplacian, "self_loops": int(plan.options.self_loops)}
+        facts["options"] = plan.to_json(self.hops, zero_vectors, columns)
         if isinstance(self.strata, DistanceStrata):
             facts["bins"] = [float(edge) for edge in self.strata.bins]
         return build(self.graph, signal, hops, plan.algorithms, facts, "signal" in plan.keep, field.zero_rows)
 
     def announce(self, plan: Plan, backend: Backend) -> None:
         """Refuse at once what is not defined or too large; a long run prints an estimate first."""
-        if self.weights:
-            plan.require_weighted(self.hops)
-        sizes, n = self.strata.sizes, self.graph.n_nodes
-        with_lines = [hop for hop in self.hops if any(row.line_graph for row in plan.needed(hop))]
-        check_line_sizes({hop: sizes[hop] for hop in with_lines}, plan.options)
+        plan.check(self.hops, weighted=bool(self.weights))
+        n, sizes = self.graph.n_nodes, self.strata.sizes.items()
+        check_line_sizes({hop: m for hop, m in sizes if any(row.line_graph for row in plan.needed(hop))}, plan.options)
         if plan.n_eigs is not None:
             return
         kept = 8 * n * n * len(self.hops) if "eigenvectors" in plan.keep else 0

@@ -110,7 +110,7 @@ def _from_rows(arrays: tuple[Any, Any, Any], shape: tuple[int, ...], weights: bo
         indptr, indices, used = fused_rows.kept(indptr, indices, used, fused_rows.distinct(indptr, indices))
     rows = fused_rows.DeviceRows(indptr, indices.astype(np.int32, copy=False), used)
     rounding = float(np.finfo(values.dtype).eps) if values.dtype.kind == "f" else 0.0
-    alone, _, apart, _ = rows.asymmetry(max(AGREEMENT, 4 * rounding))
+    alone, apart = rows.asymmetry(max(AGREEMENT, 4 * rounding))
     if found.repeats or alone or apart or not len(indices):
         return None
     warn_dropped(found.loops, 0, weights is None and weighted)

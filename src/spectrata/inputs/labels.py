@@ -36,17 +36,22 @@ def as_labels(labels: Any, graph: Nodes, missing: Any = None) -> Labels:
     if isinstance(labels, Labels):
         _check_count(len(labels.codes), graph)
         return labels
+    values, order = label_values(labels, graph)
+    return _coded(_checked(values, missing), order)
+
+
+def label_values(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Any, ...] | None]:
+    """Labels as given and unread, in the graph's row order, None where there is none; and the order of classes."""
     found, names, order = _recognised(labels, graph)
-    values = _checked(found, missing)
     if names is None:
-        _check_count(len(values), graph)
+        _check_count(len(found), graph)
         if not is_attribute(labels, graph):
             warn_of_order(labels, graph, "list of labels")
-        return _coded(values, order)
-    if len(names) != len(values):
-        raise NodeCountError(f"There are {len(names)} names for {len(values)} labels; give every name one label.")
+        return found, order
+    if len(names) != len(found):
+        raise NodeCountError(f"There are {len(names)} names for {len(found)} labels; give every name one label.")
     rows = order_of(names, graph, "labels", partial=True)
-    return _coded([values[row] if row >= 0 else None for row in rows.tolist()], order)
+    return [found[row] if row >= 0 else None for row in rows.tolist()], order
 
 
 def coded(values: Sequence[Any], missing: Any = None) -> Labels:

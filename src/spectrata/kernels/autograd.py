@@ -10,7 +10,7 @@ from spectrata.kernels import edge_sums
 # Eigenvectors and edges in one block of differences: on a processor a few thousand rows of 256 stay in the
 # second-level cache (ten times faster than whole rows when measured); a GPU wants them large.
 _BLOCK = {"cpu": (256, 1024), "cuda": (2048, 2**15)}
-_FLOW = 2**22  # numbers on the edges at a time
+_FLOW = 2**22  # numbers on the edges at a time: 32 MiB
 Map = Callable[[torch.Tensor], torch.Tensor]
 
 

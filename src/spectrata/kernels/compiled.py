@@ -211,15 +211,6 @@ def stacked_difference_sums(weights, vectors, absolute, squared):  # type: ignor
                         squared[g, i] += difference * difference
 
 
-@_jit(fastmath={"contract"})
-def adagrad_step(weights, squares, gradient, rate, epsilon):  # type: ignore[no-untyped-def]
-    """One Adagrad step in place on arrays ``(trials, n, m)``; the numbers are of the arrays' own type."""
-    w, s, g = weights.ravel(), squares.ravel(), gradient.ravel()
-    for i in range(len(w)):
-        s[i] += g[i] * g[i]
-        w[i] -= rate * (g[i] / (np.sqrt(s[i]) + epsilon))
-
-
 @_jit()
 def are_canonical(indptr, indices, values, agreement, following, weights):  # type: ignore[no-untyped-def]
     """Whether rows ascend, without loops and repeats, and hold both directions of every edge with one weight.

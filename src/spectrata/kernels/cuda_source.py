@@ -184,16 +184,13 @@ extern "C" __global__ void sum_runs(const int* rows, const wide* first, const do
 """
 
 READING = r"""
-// Counts: rows out of range, and the first such entry; entries below their predecessor; loops; repeats.
+// Counts: rows out of range; entries below their predecessor; loops; repeats.
 extern "C" __global__ void inspect(const wide* indptr, const INDEX* indices, word* found, wide n) {
     word outside = 0, unsorted = 0, loops = 0, repeats = 0;
     for EACH(v, n) {
         for (wide e = indptr[v]; e < indptr[v + 1]; ++e) {
             const wide u = indices[e];
-            if (u < 0 || u >= n) {
-                ++outside;
-                atomicMin(found + 1, (word)e);
-            }
+            outside += u < 0 || u >= n;
             loops += u == v;
             if (e > indptr[v]) {
                 unsorted += u < (wide)indices[e - 1];
@@ -202,9 +199,9 @@ extern "C" __global__ void inspect(const wide* indptr, const INDEX* indices, wor
         }
     }
     if (outside) atomicAdd(found, outside);
-    if (unsorted) atomicAdd(found + 2, unsorted);
-    if (loops) atomicAdd(found + 3, loops);
-    if (repeats) atomicAdd(found + 4, repeats);
+    if (unsorted) atomicAdd(found + 1, unsorted);
+    if (loops) atomicAdd(found + 2, loops);
+    if (repeats) atomicAdd(found + 3, repeats);
 }
 
 // Which entries of sorted rows are neither loops nor repeats.
@@ -229,7 +226,7 @@ extern "C" __global__ void entry_keys(const wide* indptr, const INDEX* indices, 
             keys[e - indptr[start]] = (i << 32) | (wide)indices[e];
 }
 
-// Entries without a counterpart, the first of them; entries whose weight disagrees with its counterpart's, the first.
+// Entries without a counterpart; entries whose weight disagrees with its counterpart's.
 // Weights that differ within the agreement become the larger of both.
 extern "C" __global__ void symmetric(const wide* indptr, const int* indices, double* weights, const int* rows,
                                      const wide* begins, const wide* ends, word* found, double agreement, wide count,
@@ -248,20 +245,15 @@ extern "C" __global__ void symmetric(const wide* indptr, const int* indices, dou
             }
             if (low == last || indices[low] != v) {
                 ++alone;
-                atomicMin(found + 1, (word)e);
             } else if (weights) {
                 const double one = weights[e], other = weights[low], larger = one > other ? one : other;
-                if (fabs(one - other) > agreement * larger) {
-                    ++apart;
-                    atomicMin(found + 3, (word)e);
-                } else if (one < other) {
-                    weights[e] = larger;
-                }
+                if (fabs(one - other) > agreement * larger) ++apart;
+                else if (one < other) weights[e] = larger;
             }
         }
     }
     if (alone) atomicAdd(found, alone);
-    if (apart) atomicAdd(found + 2, apart);
+    if (apart) atomicAdd(found + 1, apart);
 }
 
 __device__ int root_of(int* parent, int x) {

@@ -5,7 +5,6 @@ the loops of ``compiled`` take over, spread over a few threads; arrays of torch 
 is made by one thread in a fixed order: bits do not depend on the number of threads.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -194,26 +193,3 @@ def part_sums(values: Any, parts: np.ndarray, count: int) -> Any:
     n = len(parts)
     member = csr_array((np.ones(n, dtype=values.dtype), (parts, np.arange(n))), shape=(count, n))
     return member @ values
-
-
-ADAGRAD_EPSILON = 1e-10
-Step = Callable[[Any, Any, Any, float], None]
-
-
-def adagrad_step(example: Any, epochs: int) -> Step:
-    """One Adagrad step ``(weights, squares, gradient, rate)``, in place, for arrays like one trial's."""
-    if isinstance(example, np.ndarray) and example.size * epochs >= threads.COMPILED_WORK:
-        from spectrata.kernels import compiled
-
-        real = example.dtype.type
-
-        def step(weights: Any, squares: Any, gradient: Any, rate: float) -> None:
-            compiled.adagrad_step(weights, squares, gradient, real(rate), real(ADAGRAD_EPSILON))
-
-        return step
-    return _adagrad_step
-
-
-def _adagrad_step(weights: Any, squares: Any, gradient: Any, rate: float) -> None:
-    squares += gradient * gradient
-    weights -= rate * (gradient / (squares**0.5 + ADAGRAD_EPSILON))

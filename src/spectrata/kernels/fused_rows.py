@@ -13,12 +13,11 @@ import numpy as np
 
 from spectrata.kernels import cuda_source
 
-THREADS = 256
+THREADS = 256  # of a block: every GPU has room for several such
 BLOCKS = 4096  # enough to fill a large GPU several times over
-LONGEST = 2048  # entries of a row that one thread goes through
+LONGEST = 2048  # entries of a row that one thread goes through; others would wait for it
 RUN, COLUMNS = 4096, 128  # edges that one thread goes through, and eigenvectors side by side
-CHUNK = 2**27  # entries sorted or compacted at a time
-MOST = 2**64 - 1
+CHUNK = 2**27  # entries sorted or compacted at a time: a gigabyte of keys
 NULL = 0  # a pointer to nothing
 
 
@@ -116,18 +115,12 @@ class DeviceRows:
             items = runs.rows, runs.begins, runs.ends
             kernel(*_over(len(runs.rows)), (self.indptr, self.indices, *arguments(items), len(runs.rows), LONGEST))
 
-    def asymmetry(self, agreement: float) -> tuple[int, int, int, int]:
-        """Entries without a counterpart and the first of them; those with another weight and the first of them."""
-        found = cupy.asarray(np.array([0, MOST, 0, MOST], dtype=np.uint64))
-        weights = _or_null(self.weights)
+    def asymmetry(self, agreement: float) -> tuple[int, int]:
+        """How many entries have no counterpart, and how many have one with another weight."""
+        found, weights = cupy.zeros(2, dtype=np.uint64), _or_null(self.weights)
         self._both("symmetric", lambda items: (weights, *items, found, float(agreement)))
-        alone, first, apart, other = (int(one) for one in cupy.asnumpy(found))
-        return alone, first, apart, other
-
-    def edge_of(self, entry: int) -> tuple[int, int]:
-        """The ends of an entry."""
-        row = int(cupy.searchsorted(self.indptr, cupy.asarray([entry]), side="right")[0]) - 1
-        return row, int(self.indices[entry])
+        alone, apart = (int(one) for one in cupy.asnumpy(found))
+        return alone, apart
 
     def upper(self) -> tuple[Any, Any]:
         """The edges ``x < y``, (m, 2) int32 in lexicographic order, and their weights (m,) or None."""
@@ -259,10 +252,9 @@ def _or_null(array: Any) -> Any:
 
 
 class Found(NamedTuple):
-    """Faults of rows as given: entries out of range, the first of them, unsorted entries, loops and repeats."""
+    """Faults of rows as given: entries out of range, unsorted entries, loops and repeats."""
 
     outside: int
-    first: int
     unsorted: int
     loops: int
     repeats: int
@@ -275,7 +267,7 @@ def _index(indices: Any) -> dict[str, str]:
 def inspect(indptr: Any, indices: Any) -> Found:
     """One pass over rows as given, indices of 32 or 64 bits."""
     n = len(indptr) - 1
-    found = cupy.asarray(np.array([0, MOST, 0, 0, 0], dtype=np.uint64))
+    found = cupy.zeros(4, dtype=np.uint64)
     _kernel("inspect", "READING", **_index(indices))(*_over(n), (indptr, indices, found, n))
     return Found(*(int(number) for number in cupy.asnumpy(found)))
 

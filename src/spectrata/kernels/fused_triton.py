@@ -10,8 +10,7 @@ import torch
 import triton
 import triton.language as tl
 
-COLUMNS = 128
-RUN = 4096
+COLUMNS, RUN = 128, 4096  # eigenvectors side by side and edges of one program, as in ``fused_rows``
 
 
 @triton.jit

@@ -193,7 +193,7 @@ def _request(jobs: list[Job], asked: Mapping[str, Any], read_as: Mapping[str, An
     reading = AS_USUAL | {name: value for name, value in read_as.items() if name in READING}
     weighted = _check_reading(jobs, reading)
     if weighted:
-        plan.require_weighted([1])
+        plan.check([1], weighted=True)
     hops, metric = asked_hops(asked["hops"]), asked["metric"]
     return Request(plan, hops, metric, zero_vectors, device, reading, weighted, edges, len(jobs))
 

@@ -17,8 +17,7 @@ from spectrata.report.run import collapse_levels, last_scores, run_map
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.spectrum import merge_eigenspaces
 from spectrata.stats.findings import VERDICTS, Finding
-from spectrata.stats.findings.columns import column_sentences
-from spectrata.stats.findings.sentences import scale_lines
+from spectrata.stats.findings.sentences import column_sentences, scale_lines
 from spectrata.stats.findings.table import footnote
 from spectrata.stats.findings.watched import giving_signal
 from spectrata.stats.verbs.profile import Profile

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
 from spectrata.errors import missing_extra
 
+FOLDS = 5
 REGULARISATION = 0.05  # C of the logistic regression, 1 / penalty of the ridge regression
 MOST_ITERATIONS = 200
 
@@ -30,57 +31,46 @@ class Target:
         """Training nodes of each class; of numbers, all of them."""
         return np.array([len(self.values)]) if self.classes is None else np.bincount(self.values)
 
-    def folds(self, count: int, rng: np.random.Generator) -> np.ndarray:
-        """A random fold for each training node, every class spread evenly over the folds."""
+    def folds(self, rng: np.random.Generator) -> np.ndarray:
+        """Draw a fold for each training node, every class spread evenly over the folds."""
         group = np.zeros(len(self.values), dtype=np.int64) if self.classes is None else self.values
         fold = np.empty(len(group), dtype=np.int64)
         start = 0
         for members in (np.flatnonzero(group == one) for one in np.unique(group)):
-            fold[rng.permutation(members)] = (start + np.arange(len(members))) % count
+            fold[rng.permutation(members)] = (start + np.arange(len(members))) % FOLDS
             start += len(members)  # the next class goes on where this one ended: folds stay of equal size
         return fold
 
-    def fit(self, x: np.ndarray, train: np.ndarray) -> "Fitted":
-        """A linear model of the rows ``train`` of ``x``, standardised there."""
+    def scores(self, x: np.ndarray, train: np.ndarray, *tests: np.ndarray) -> list[tuple[float, float]]:
+        """Score a linear model of the rows ``train`` of ``x``, standardised there, on other rows: score and accuracy.
+
+        NaN where undefined: of numbers there is no accuracy, and of one class no model.
+        """
         linear_model = _linear_models()
         middle, width = x[train].mean(axis=0), x[train].std(axis=0)
         width[width <= 1e-12 * np.abs(middle)] = np.inf  # a constant column plays no part
-        width[width == 0] = np.inf
-        scaled, y = (x[train] - middle) / width, self.values[train]
+        scaled, y = (x - middle) / width, self.values
         if self.classes is None:
-            model = linear_model.Ridge(alpha=1 / REGULARISATION).fit(scaled, y)
-        elif len(np.unique(y)) < 2:
-            model = None
-        else:
-            model = linear_model.LogisticRegression(C=REGULARISATION, max_iter=MOST_ITERATIONS).fit(scaled, y)
-        return Fitted(self, model, middle, width)
+            ridge = linear_model.Ridge(alpha=1 / REGULARISATION).fit(scaled[train], y[train])
+            return [(_r2(ridge.predict(scaled[test]), y[test]), np.nan) for test in tests]
+        if len(np.unique(y[train])) < 2:
+            return [(np.nan, np.nan)] * len(tests)
+        model = linear_model.LogisticRegression(C=REGULARISATION, max_iter=MOST_ITERATIONS).fit(scaled[train], y[train])
+        found = []
+        for test in tests:
+            chance = model.predict_proba(scaled[test])
+            accuracy = np.mean(model.classes_[np.argmax(chance, axis=1)] == y[test])
+            found.append((roc_auc(chance, model.classes_, y[test]), float(accuracy)))
+        return found
 
 
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A model with the scale of its features."""
-
-    target: Target
-    model: Any
-    middle: np.ndarray
-    width: np.ndarray
-
-    def score(self, x: np.ndarray, test: np.ndarray) -> tuple[float, float]:
-        """Score and accuracy on some rows; NaN where undefined."""
-        truth = self.target.values[test]
-        if self.target.classes is None:
-            left = np.sum((truth - self.model.predict((x[test] - self.middle) / self.width)) ** 2)
-            total = np.sum((truth - truth.mean()) ** 2)
-            return (1 - left / total if total > 0 else np.nan), np.nan
-        if self.model is None:
-            return np.nan, np.nan
-        chance = self.model.predict_proba((x[test] - self.middle) / self.width)
-        known = self.model.classes_
-        return roc_auc(chance, known, truth), float(np.mean(known[np.argmax(chance, axis=1)] == truth))
+def _r2(predicted: np.ndarray, truth: np.ndarray) -> float:
+    total = np.sum((truth - truth.mean()) ** 2)
+    return float(1 - np.sum((truth - predicted) ** 2) / total) if total > 0 else np.nan
 
 
 def roc_auc(chance: np.ndarray, known: np.ndarray, truth: np.ndarray) -> float:
-    """ROC AUC of each class against the rest, mean over the classes that have both among ``truth``.
+    """Compute the ROC AUC of each class against the rest, mean over the classes that have both among ``truth``.
 
     Examples
     --------
@@ -90,14 +80,11 @@ def roc_auc(chance: np.ndarray, known: np.ndarray, truth: np.ndarray) -> float:
     """
     from scipy.stats import rankdata
 
-    found = []
-    for column, one in zip(chance.T, known, strict=True):
-        inside = truth == one
-        positive = int(inside.sum())
-        if 0 < positive < len(truth):
-            ranks = rankdata(column)[inside].sum()
-            found.append((ranks - positive * (positive + 1) / 2) / (positive * (len(truth) - positive)))
-    return float(np.mean(found)) if found else np.nan
+    inside = truth[:, None] == known  # (m, classes)
+    positive = inside.sum(axis=0)
+    both = (positive > 0) & (positive < len(truth))
+    below = np.sum(rankdata(chance, axis=0) * inside, axis=0) - positive * (positive + 1) / 2
+    return float(np.mean(below[both] / (positive * (len(truth) - positive))[both])) if both.any() else np.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,44 +96,38 @@ class Scores:
     score, accuracy : ndarray, shape (V, J)
     chosen : ndarray, shape (J,)
         The view that the inner folds chose, by its position.
-    folds : int
     """
 
     score: np.ndarray
     accuracy: np.ndarray
     chosen: np.ndarray
-    folds: int
 
     @property
     def of_choice(self) -> np.ndarray:
         """Score of the chosen view on each outer fold, which had no part in the choice: ``(J,)``."""
         return self.score[self.chosen, np.arange(len(self.chosen))]
 
-    def error(self, values: np.ndarray) -> Any:
-        """Corrected standard error of the mean over folds (Nadeau and Bengio 2003), over the last axis."""
-        return corrected_error(values, self.folds)
 
-
-def corrected_error(values: np.ndarray, folds: int) -> Any:
-    """Standard error of a mean over cross-validation folds whose training sets overlap.
+def corrected_error(values: np.ndarray) -> Any:
+    """Compute the standard error of a mean over cross-validation folds whose training sets overlap, over the last axis.
 
     The variance of the fold means is multiplied by ``1/J + n_test / n_train`` instead of ``1/J`` (Nadeau and Bengio:
     Inference for the Generalization Error, Machine Learning 52, 2003).
 
     Examples
     --------
-    >>> float(corrected_error(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), 5).round(4))
+    >>> float(corrected_error(np.array([1.0, 2.0, 3.0, 4.0, 5.0])).round(4))
     1.0607
     """
     count = np.sum(np.isfinite(values), axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(values, axis=-1) / count
         spread = np.nansum((values - np.expand_dims(mean, -1)) ** 2, axis=-1) / (count - 1)
-        return np.where(count > 1, np.sqrt((1 / count + 1 / (folds - 1)) * spread), np.nan)
+        return np.where(count > 1, np.sqrt((1 / count + 1 / (FOLDS - 1)) * spread), np.nan)
 
 
 def cross_validate(views: Mapping[str, np.ndarray], target: Target, folds: np.ndarray) -> Scores:
-    """Scores of every view on every fold, and the view that the other folds choose.
+    """Score every view on every fold, and choose a view by the other folds.
 
     Parameters
     ----------
@@ -159,23 +140,19 @@ def cross_validate(views: Mapping[str, np.ndarray], target: Target, folds: np.nd
     For the outer fold f, the score of a view is its mean over inner folds g, each with a model of all folds but f and
     g. One such model serves both f and g, which halves the number of models.
     """
-    names = list(views)
     scores, accuracies, chosen = [], [], []
     for fold in folds:
-        count = int(fold.max()) + 1
-        outer = np.array([[target.fit(x, fold != f).score(x, fold == f) for f in range(count)] for x in views.values()])
-        inner = np.full((len(names), count, count), np.nan)  # view, outer fold, inner fold
-        if len(names) > 1:
-            for row, x in enumerate(views.values()):
-                for f, g in combinations(range(count), 2):
-                    fitted = target.fit(x, (fold != f) & (fold != g))
-                    inner[row, f, g] = fitted.score(x, fold == g)[0]
-                    inner[row, g, f] = fitted.score(x, fold == f)[0]
-        filled = np.nansum(np.where(np.isnan(inner), 0.0, inner), axis=2)
+        at = [fold == f for f in range(FOLDS)]
+        outer = np.array([[target.scores(x, ~test, test)[0] for test in at] for x in views.values()])
+        inner = np.zeros((len(views), FOLDS))  # sums over inner folds, of every outer one
+        for (row, x), (f, g) in product(enumerate(views.values()), combinations(range(FOLDS), 2)):
+            if len(views) > 1:
+                both = target.scores(x, ~(at[f] | at[g]), at[g], at[f])
+                inner[row, [f, g]] += np.nan_to_num([score for score, _ in both])
         scores.append(outer[..., 0])
         accuracies.append(outer[..., 1])
-        chosen.append(np.argmax(filled, axis=0))
-    return Scores(np.hstack(scores), np.hstack(accuracies), np.concatenate(chosen), count)
+        chosen.append(np.argmax(inner, axis=0))
+    return Scores(np.hstack(scores), np.hstack(accuracies), np.concatenate(chosen))
 
 
 def _linear_models() -> Any:

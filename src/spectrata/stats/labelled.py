@@ -13,6 +13,28 @@ if TYPE_CHECKING:
 
     from spectrata.stats.verbs.reading import Reading
 
+LONG_NAMES = {
+    "r": "correlation between the two ends of a pair: above 0 alike, below 0 unlike",
+    "p": "two-sided p of this test by itself",
+    "p_family": "p corrected over the hops and snapshots",
+    "r_given": "r of what the covariates leave of the signal",
+    "p_given": "two-sided p given the covariates, of this test by itself",
+    "p_family_given": "p_given corrected over the hops and snapshots",
+    "q": "false discovery rate over columns or nodes (Benjamini and Hochberg)",
+    "q_given": "the same given the covariates",
+    "verdict": "alike, unlike, chance, or how the two tests differ, at the level .05",
+    "near_level": "whether a corrected p is so near .05 that more permutations could change the verdict",
+    "chance_low": "2.5 % quantile of r under permutation, of one hop at a time",
+    "chance_high": "97.5 % quantile of r under permutation, of one hop at a time",
+    "participation": "endpoint variance over the variance of all nodes",
+    "between_parts": "share of the variation that lies between connected parts of the pairs",
+    "geary": "Geary's ratio: participation times 1 - r",
+    "moran": "Moran's I",
+    "p_from_tail": "whether p comes from a generalised Pareto tail of the permutations",
+    "status": "ok, or why values are NaN, or what makes the hop weak evidence",
+    "n_pairs": "pairs of nodes at this hop distance",
+}
+
 
 def labelled(
     reading: "Reading",
@@ -43,6 +65,7 @@ def labelled(
     known["weights"] = reading.strat.weights
     known |= {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges, "graph_hash": graph.digest}
     ds = xr.Dataset(variables, coords, known | facts)
+    words = LONG_NAMES | words
     for name in (*ds.data_vars, "n_pairs"):
         ds[name].attrs |= {"long_name": words[str(name)]} if name in words else {}
     return ds

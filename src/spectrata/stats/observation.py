@@ -197,15 +197,7 @@ def moved(obs: Observation, orders: np.ndarray | None = None) -> Ends:
 
 
 def observe(values: np.ndarray, pairs: Pairs, rounding: float, separate: bool = False) -> Observation:
-    """A signal ``(n, d)`` whose values have a relative rounding error, on the pairs of one hop.
-
-    Examples
-    --------
-    >>> strat = Stratification(__import__("networkx").path_graph(4), 1)
-    >>> obs = observe(np.arange(4.0)[:, None], pairs_of(strat, 1), 2.0**-52)
-    >>> obs.values.ravel().round(3).tolist()
-    [-1.0, -0.333, 0.333, 1.0]
-    """
+    """A signal ``(n, d)`` whose values have a relative rounding error, on the pairs of one hop."""
     over = 0 if separate else None
     centred = values - values.mean(axis=0)
     largest, error = np.abs(centred).max(axis=over), 8 * rounding * np.abs(values).max(axis=over)

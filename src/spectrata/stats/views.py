@@ -6,7 +6,7 @@ The probe, the scikit-learn transformer and the PyTorch Geometric transform shar
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,8 +14,9 @@ import scipy.sparse as sp
 from spectrata.errors import OptionError, shown
 from spectrata.inputs.graphs import Graph
 
-ALONE = "features alone"
+ALONE, SECOND = "features alone", "mean at exactly 2 hops"
 MOST_PAIRS = 10**7  # paths of two edges up to which the mean at exactly 2 hops is a view
+NO_GRAPH, LOW_PASS, BESIDE, EXACT_HOPS = "no graph", "low-pass", "beside neighbours", "exact hops"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +42,16 @@ class Neighbourhood:
 
     @classmethod
     def of(cls, graph: Graph) -> "Neighbourhood":
-        """The operators of a graph."""
+        """Take the operators of a graph."""
         return cls(graph.edges, graph.n_nodes, graph.weights)
 
     @cached_property
     def adjacency(self) -> sp.csr_array:
         """W, shape (n, n)."""
-        return symmetric(self.edges, self.n_nodes, self.weights)
+        x, y = self.edges.T
+        values = np.ones(len(x)) if self.weights is None else self.weights
+        half = sp.csr_array((values, (x, y)), shape=(self.n_nodes, self.n_nodes))
+        return sp.csr_array(half + half.T)
 
     @cached_property
     def mean(self) -> sp.csr_array:
@@ -64,15 +68,11 @@ class Neighbourhood:
     @cached_property
     def second(self) -> sp.csr_array:
         """The mean over nodes at exactly 2 hops; 0 for a node without any."""
-        near = sp.csr_array((np.ones(self.adjacency.nnz), self.adjacency.indices, self.adjacency.indptr))
-        near.resize(self.adjacency.shape)
-        reached = (near @ near).tocoo()
-        apart = reached.row != reached.col
-        ends = reached.row[apart], reached.col[apart]
-        both = sp.csr_array((np.ones(len(ends[0])), ends), shape=near.shape)
-        both = both - both.multiply(near)
-        both.eliminate_zeros()
-        return _averaging(both)
+        near = (self.adjacency != 0).astype(float)
+        reached = (near @ near != 0).astype(float)
+        away = reached - reached.multiply(near + sp.eye_array(self.n_nodes))
+        away.eliminate_zeros()
+        return _averaging(sp.csr_array(away))
 
     @property
     def has_second(self) -> bool:
@@ -81,41 +81,50 @@ class Neighbourhood:
         return bool(np.sum(degrees * (degrees - 1)) / 2 <= MOST_PAIRS and self.second.nnz > 0)
 
 
-def symmetric(edges: np.ndarray, n_nodes: int, weights: np.ndarray | None = None) -> sp.csr_array:
-    """The symmetric matrix of edges ``(m, 2)``, shape (n, n)."""
-    x, y = np.asarray(edges).T
-    values = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=float)
-    ends = (np.concatenate([x, y]), np.concatenate([y, x]))
-    return sp.csr_array((np.tile(values, 2), ends), shape=(n_nodes, n_nodes))
-
-
 def _averaging(matrix: sp.csr_array) -> sp.csr_array:
-    total = np.asarray(matrix.sum(axis=1)).ravel()
+    total = matrix.sum(axis=1)
     return sp.csr_array(sp.diags_array(np.divide(1.0, total, out=np.zeros(len(total)), where=total > 0)) @ matrix)
 
 
-VIEWS: dict[str, Callable[[Neighbourhood, np.ndarray], list[np.ndarray]]] = {
-    ALONE: lambda near, x: [x],
-    "S x": lambda near, x: [near.gcn @ x],
-    "S^2 x": lambda near, x: [near.gcn @ (near.gcn @ x)],
-    "S^4 x": lambda near, x: [near.gcn @ (near.gcn @ (near.gcn @ (near.gcn @ x)))],
-    "x beside neighbours": lambda near, x: [x, near.mean @ x],
-    "x beside 2 hops": lambda near, x: [x, near.mean @ x, near.mean @ (near.mean @ x)],
-    "x beside x - S x": lambda near, x: [x, x - near.gcn @ x],
-    "mean at exactly 2 hops": lambda near, x: [near.second @ x],
+class View(NamedTuple):
+    """A view: how its blocks are made, what it is in words, and the models that read features so, with their depth."""
+
+    blocks: Callable[[Neighbourhood, np.ndarray], list[np.ndarray]]
+    words: str
+    family: str
+    depth: str
+
+
+VIEWS = {
+    ALONE: View(lambda g, x: [x], "features alone", NO_GRAPH, ""),
+    "S x": View(lambda g, x: [g.gcn @ x], "features averaged over neighbours", LOW_PASS, "1 or 2"),
+    "S^2 x": View(lambda g, x: [_twice(g.gcn, x)], "features averaged over 2 steps", LOW_PASS, "2"),
+    "S^4 x": View(lambda g, x: [_twice(g.gcn, _twice(g.gcn, x))], "features averaged over 4 steps", LOW_PASS, "2 to 4"),
+    "x beside neighbours": View(lambda g, x: [x, g.mean @ x], "features beside their neighbours' mean", BESIDE, "1"),
+    "x beside 2 hops": View(
+        lambda g, x: [x, g.mean @ x, _twice(g.mean, x)], "features beside their means over 1 and 2 steps", BESIDE, "2"
+    ),
+    "x beside x - S x": View(
+        lambda g, x: [x, x - g.gcn @ x], "features beside their difference from their surroundings", BESIDE, "1 or 2"
+    ),
+    SECOND: View(lambda g, x: [g.second @ x], "features averaged over nodes at exactly 2 hops", EXACT_HOPS, "2"),
 }
 
 
+def _twice(matrix: sp.csr_array, x: np.ndarray) -> np.ndarray:
+    return matrix @ (matrix @ x)
+
+
 def make_view(near: Neighbourhood, features: np.ndarray, name: str) -> np.ndarray:
-    """One view of features ``(n, d)``, its blocks side by side."""
-    return np.hstack(VIEWS[name](near, features))
+    """Compute one view of features ``(n, d)``, its blocks side by side."""
+    return np.hstack(VIEWS[name].blocks(near, features))
 
 
 def chosen_views(views: Any) -> tuple[str, ...]:
-    """Names of views, checked; all of them for None."""
+    """Check names of views; all of them for None."""
     if views is None:
         return tuple(VIEWS)
-    wanted = (views,) if isinstance(views, str) else tuple(views) if isinstance(views, Iterable) else (views,)
+    wanted = tuple(views) if isinstance(views, Iterable) and not isinstance(views, str) else (views,)
     unknown = [name for name in wanted if name not in VIEWS]
     if unknown or not wanted:
         what = f"views holds {shown(unknown[0])}" if unknown else "views is empty"

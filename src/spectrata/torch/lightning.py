@@ -70,7 +70,8 @@ class SpectrumCallback(Callback):
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         """End a pass."""
-        self._end()
+        if self._open is not None:
+            self._open.listener.end()
 
     def on_validation_batch_start(
         self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
@@ -83,7 +84,7 @@ class SpectrumCallback(Callback):
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
         """End a pass."""
-        self._end()
+        self.on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
 
     def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Label the passes of the epoch, take the metrics that were logged, and evaluate where that is due."""
@@ -102,10 +103,6 @@ class SpectrumCallback(Callback):
     def _begin(self, training: bool, batch: Any) -> None:
         if self._open is not None:
             self._open.listener.begin(training, (batch,))
-
-    def _end(self) -> None:
-        if self._open is not None:
-            self._open.listener.end()
 
     def _stop(self, quiet: bool) -> None:
         one, self._open = self._open, None

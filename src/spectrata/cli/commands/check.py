@@ -14,7 +14,7 @@ FAIL_ON = ("collapse",)
 
 
 def check(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The log of a watched model, .zarr.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The log of a watched model, .zarr, or saved layers.")],
     fail_on: str = option("collapse", COMPUTED, "collapse", "What makes the command fail."),
     json: bool = JSON,
 ) -> None:
@@ -24,11 +24,14 @@ def check(
     from spectrata.stats.findings.verdict import verdicts
 
     one_of(fail_on, "fail_on", FAIL_ON)
+    unfinished = _unfinished(run)
+    if unfinished and not Path(run).exists():
+        raise FileFormatError(unfinished[0])
     try:
         found = verdicts(judged_pass(open_result(run), run))
     except ResultError as problem:  # what was named on the command line is input
         raise FileFormatError(str(problem)) from problem
-    notes = [*found.notes, *_unfinished(run)]
+    notes = [*found.notes, *unfinished]
     if json:
         facts = {"command": "check", "run": run, "fail_on": fail_on, "failed": bool(found.failed)}
         as_json(facts | {"findings": found.to_frame().to_dict("records"), "notes": notes})

@@ -2,39 +2,43 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from spectrata.core.algorithms.ens import Weights
-from spectrata.core.operators import LAPLACIANS, Operator
+from spectrata.core.operators import Operator
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import flag, one_of, positive, whole
 
 CHOICES: dict[str, tuple[str | None, ...]] = {
     "orientation": ("rms", "random", "index"),
     "scaling": ("unit", "eigenvalue", "program"),
-    "laplacian": LAPLACIANS,
     "transform": ("learned", "incidence"),
     "activation": (None, "selu", "relu"),
     "average": ("signed", "abs"),
 }
-POSITIVE = ("trials", "max_epochs", "max_line_nodes")
-RATES = ("tolerance", "learning_rate")
-FLAGS = ("self_loops", "literal", "by_part", "skip_large")
+CHECKS: dict[str, Any] = dict.fromkeys(("trials", "max_epochs", "max_line_nodes"), whole)
+CHECKS |= dict.fromkeys(("tolerance", "learning_rate"), positive)
+CHECKS |= dict.fromkeys(("self_loops", "literal", "by_part", "skip_large"), flag)
 OPERATOR = ("laplacian", "self_loops")
 # The mapping of each algorithm, ``ln_vx={"trials": 20}``: what an option is called there, and the field it sets.
+LN_VX = (
+    "transform",
+    "trials",
+    "max_epochs",
+    "tolerance",
+    "learning_rate",
+    "literal",
+    "activation",
+    "average",
+    "by_part",
+)
 OPTIONS_OF: dict[str, dict[str, str]] = {
     "apprx_ls": {"orientation": "orientation"},
     "adj_diff": {"scaling": "scaling"},
-    "ln_vx": {
-        name: name
-        for name in (
-            "transform", "trials", "max_epochs", "tolerance", "learning_rate", "literal", "activation", "average",
-            "by_part", "max_line_nodes", "skip_large",
-        )
-    },
+    "ln_vx": {name: name for name in (*LN_VX, "max_line_nodes", "skip_large")},
     "ens": {"weights": "ens_weights"},
-}  # fmt: skip
+}
 HOME = {field: (name, option) for name, own in OPTIONS_OF.items() for option, field in own.items()}
 # Arguments of ``spectra``, for hints, and those of ``Stratification`` that a caller may look for there.
 ARGUMENTS = ("algorithms", "hops", "weights", *OPERATOR, "metric", "columns", "zero_vectors", "preset", "seed")
@@ -59,11 +63,8 @@ class Options:
     scaling : {"unit", "eigenvalue", "program"}
         ADJ-DIFF divided by ``sqrt(lam)`` (as the published figures), by ``lam`` (as printed), or by ``sqrt(n lam)``
         (as the released program).
-    laplacian : {"combinatorial", "random_walk", "normalized"}
-        ``D - W``; ``I - D^-1 W`` with nodes weighted by their degrees; or ``I - D^-1/2 W D^-1/2``, which works with
-        ``gft`` only.
-    self_loops : bool
-        Add a loop to every node: the operator of graph convolutional networks.
+    laplacian, self_loops
+        As for :func:`spectrata.spectra`.
     transform : {"learned", "incidence"}
         How LN-VX gets from the line graph to the graph.
     trials, max_epochs, tolerance, learning_rate
@@ -116,19 +117,14 @@ class Options:
         """The Laplacian."""
         return Operator(self.laplacian, self.self_loops)
 
-    def learning_key(self) -> tuple:
-        """Everything a learned transform depends on besides the graph and the seed."""
-        names = ("trials", "max_epochs", "tolerance", "learning_rate", "literal", "activation", "by_part")
-        return tuple(getattr(self, name) for name in names)
-
     def plain(self) -> dict[str, Any]:
         """The resolved options as a result stores them; a function of the hop is named."""
-        plain = asdict(replace(self, ens_weights="")) | {"ens_weights": self.ens_weights}
-        if callable(self.ens_weights):
-            plain["ens_weights"] = f"function {getattr(self.ens_weights, '__name__', 'of the hop')}"
-        elif isinstance(self.ens_weights, Mapping):
-            plain["ens_weights"] = {str(name): float(weight) for name, weight in self.ens_weights.items()}
-        return plain
+        weights: Any = self.ens_weights
+        if callable(weights):
+            weights = f"function {getattr(weights, '__name__', 'of the hop')}"
+        elif isinstance(weights, Mapping):
+            weights = {str(name): float(weight) for name, weight in weights.items()}
+        return vars(self) | {"ens_weights": weights}
 
 
 def make_options(given: Mapping[str, Any], preset: Mapping[str, Any] | None = None) -> Options:
@@ -145,8 +141,7 @@ def make_options(given: Mapping[str, Any], preset: Mapping[str, Any] | None = No
     options = Options(**found)
     for name, allowed in CHOICES.items():
         one_of(getattr(options, name), name, allowed)
-    checks = dict.fromkeys(POSITIVE, whole) | dict.fromkeys(RATES, positive) | dict.fromkeys(FLAGS, flag)
-    options = replace(options, **{name: check(getattr(options, name), name) for name, check in checks.items()})
+    options = replace(options, **{name: check(getattr(options, name), name) for name, check in CHECKS.items()})
     options.operator  # noqa: B018 - refuses combinations that have no meaning
     return options
 

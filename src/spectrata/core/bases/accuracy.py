@@ -11,6 +11,8 @@ by Cauchy's inequality. To this come the lack of orthonormality inside S and the
 order in residual over gap are left out.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from spectrata.core.bases.basis import EigenBasis, sum_rounding
@@ -19,33 +21,17 @@ WINDOW = 4  # eigenspaces on each side whose energies count at their own gap; th
 SMALLEST = 1e-150  # a gap below is none
 
 
+@dataclass(frozen=True, eq=False)
 class Accuracy:
-    """Eigenspaces one after the other, those of several graphs graph by graph, and what was measured of each.
+    """What was measured of the components of a graph, arrays ``(N,)``, or of stacked graphs, ``(g, n)``."""
 
-    Made from arrays over components, ``(N,)``, or ``(g, n)`` of stacked graphs: eigenvalues, eigenspaces, which are 0,
-    bounds on residuals and on rows of ``U^T U - I``; ``rounding`` is that of a sum, relative. Components that are not
-    here lie past ``beyond``: infinite where all are here, NaN where it is not known.
-    """
-
-    def __init__(
-        self,
-        values: np.ndarray,
-        spaces: np.ndarray,
-        is_zero: np.ndarray,
-        residual: np.ndarray,
-        gram: np.ndarray,
-        rounding: float,
-        beyond: float = np.inf,
-    ) -> None:
-        n = values.shape[-1]
-        graph = np.repeat(np.arange(values.size // n), n)
-        opens = np.concatenate([[True], (np.diff(spaces.ravel()) != 0) | (np.diff(graph) != 0)])
-        self.starts = np.flatnonzero(opens)  # (E,) first component of each eigenspace, and how many it has
-        self.sizes = np.diff(self.starts, append=values.size)
-        self.values, self.is_zero, self.graph = values.ravel(), is_zero.ravel()[self.starts], graph[self.starts]
-        of_space = (np.sqrt(np.add.reduceat(one.ravel() ** 2, self.starts)) for one in (residual, gram))
-        self.residual, self.gram = of_space  # (E,)
-        self.rounding, self.beyond = rounding, beyond
+    values: np.ndarray  # eigenvalues, ascending
+    spaces: np.ndarray  # their eigenspaces
+    is_zero: np.ndarray
+    residual: np.ndarray  # bounds on the norms of residuals
+    gram: np.ndarray  # the same of rows of U^T U - I
+    rounding: float  # of a sum, relative
+    beyond: float = np.inf  # components that are not here lie past it; NaN where that is not known
 
     def errors(self, magnitude: np.ndarray, off: np.ndarray, whole: np.ndarray, power: float = 0.0) -> np.ndarray:
         """Bounds on the errors of merged magnitudes ``(T, n)``, at each component that of its eigenspace.
@@ -53,27 +39,37 @@ class Accuracy:
         The first axis are snapshots, or the graphs of a stack. Magnitudes times ``lam^power`` are lengths of
         projections; ``off`` and ``whole``, ``(T,)``, are the energies of what was projected, off zero and with it.
         """
-        lengths = magnitude.reshape(-1, len(self.values)) * self.values**power
-        off, whole = (energy.reshape(len(lengths), -1)[:, self.graph] for energy in (off, whole))  # (T, E)
-        energy = np.add.reduceat(lengths**2, self.starts, axis=1)
-        low, high = self.values[self.starts], self.values[self.starts + self.sizes - 1]
-        leaning = self.residual * np.sqrt(self._beside(np.where(self.is_zero, 0.0, energy), off, low, high))
-        leaning = np.minimum(leaning, np.sqrt(np.maximum(energy, off)))  # no length exceeds the whole
-        error = np.where(self.is_zero, 0.0, leaning)  # the null vectors are known, and taken off first
-        error += self.gram * np.sqrt(energy) + self.rounding * np.sqrt(whole)
+        values, n = self.values.ravel(), self.values.shape[-1]
+        graph = np.repeat(np.arange(len(values) // n), n)
+        opens = np.concatenate([[True], (np.diff(self.spaces.ravel()) != 0) | (np.diff(graph) != 0)])
+        starts = np.flatnonzero(opens)  # (E,) first component of each eigenspace, and how many it has
+        sizes = np.diff(starts, append=len(values))
+        is_zero, graph = self.is_zero.ravel()[starts], graph[starts]
+        residual, gram = (np.sqrt(np.add.reduceat(one.ravel() ** 2, starts)) for one in (self.residual, self.gram))
+        lengths = magnitude.reshape(-1, len(values)) * values**power
+        off, whole = (energy.reshape(len(lengths), -1)[:, graph] for energy in (off, whole))  # (T, E)
+        energy = np.add.reduceat(lengths**2, starts, axis=1)
+        low, high = values[starts], values[starts + sizes - 1]
+        beside = self._beside(np.where(is_zero, 0.0, energy), off, low, high, residual, graph)
+        leaning = np.minimum(
+            residual * np.sqrt(beside), np.sqrt(np.maximum(energy, off))
+        )  # no length exceeds the whole
+        error = np.where(is_zero, 0.0, leaning)  # the null vectors are known, and taken off first
+        error += gram * np.sqrt(energy) + self.rounding * np.sqrt(whole)
         if power:
-            scale = np.where(self.is_zero, 0.0, 1.0 / np.where(self.is_zero, 1.0, low))
-            shift = power * (self.residual + high - low) * scale  # of the eigenvalue, relative
+            scale = np.where(is_zero, 0.0, 1.0 / np.where(is_zero, 1.0, low))
+            shift = power * (residual + high - low) * scale  # of the eigenvalue, relative
             error = (error + np.sqrt(energy) * shift) * scale**power
-        return np.repeat(error, self.sizes, axis=1).reshape(magnitude.shape)
+        return np.repeat(error, sizes, axis=1).reshape(magnitude.shape)
 
-    def _beside(self, energy: np.ndarray, off: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    def _beside(self, energy: np.ndarray, off: np.ndarray, *spaces: np.ndarray) -> np.ndarray:
         """``sum_j a_j^2 / gap_j^2`` over the other eigenspaces of the graph, from above: ``(T, E) -> (T, E)``."""
+        low, high, residual, graph = spaces
         sums, far = np.zeros_like(energy), np.minimum(abs(self.beyond - low), abs(self.beyond - high))
         for step in range(1, WINDOW + 2):
             above, below = slice(step, None), slice(None, -step)
-            gap = low[above] - high[below] - self.residual[above] - self.residual[below]
-            gap = np.where(self.graph[above] == self.graph[below], np.maximum(gap, SMALLEST), np.inf)
+            gap = low[above] - high[below] - residual[above] - residual[below]
+            gap = np.where(graph[above] == graph[below], np.maximum(gap, SMALLEST), np.inf)
             for here, there in ((above, below), (below, above)):
                 if step <= WINDOW:
                     sums[:, here] += energy[:, there] * gap**-2.0

@@ -37,8 +37,7 @@ class EigenBasis:
 
     values: np.ndarray  # (n,) eigenvalues, ascending
     parts: tuple[Part, ...]  # connected parts of two nodes or more
-    singletons: np.ndarray  # (s,) nodes without an edge, and the components they are
-    singleton_columns: np.ndarray
+    alone: np.ndarray  # (2, s) nodes without an edge, and the components they are
     zeros: int  # components with eigenvalue 0: the first ones, one per connected part
     n_nodes: int  # that of components too, for a whole basis
     norm: float  # the Laplacian's norm, or a bound on it
@@ -48,7 +47,6 @@ class EigenBasis:
     beyond: float = np.inf  # no component that is not here lies on this side of it; NaN where that is not known
     operator: Operator = COMBINATORIAL
     root: np.ndarray | None = None  # (n,) square roots of the node measure; None where it is 1
-    residual: float = 0.0  # norm(L U - U lam) / (n norm(L)), Frobenius over 2-norm, of the part where it is largest
     column_residual: np.ndarray | None = None  # (n,) bounds on norm(L u_i - lam_i u_i), as ``verify`` measured them
     column_gram: np.ndarray | None = None  # (n,) the same of row i of U^T U - I
     dtype: str = "float64"
@@ -116,7 +114,8 @@ class EigenBasis:
 
             return autograd.linear(signals, self.project, self.rebuild)
         out = namespace(signals).empty_like(signals[: self.n])
-        out[like(self.singleton_columns, signals)] = signals[like(self.singletons, signals)]
+        nodes, columns = like(self.alone, signals)
+        out[columns] = signals[nodes]
         for part in self.parts:
             out[part.columns] = part.vectors.T @ signals[part.nodes]
         return out
@@ -126,7 +125,8 @@ class EigenBasis:
         xp = namespace(coefficients)
         shape = (self.n_nodes, coefficients.shape[1])
         out = xp.zeros(shape, dtype=coefficients.dtype, device=coefficients.device)
-        out[like(self.singletons, coefficients)] = coefficients[like(self.singleton_columns, coefficients)]
+        nodes, columns = like(self.alone, coefficients)
+        out[nodes] = coefficients[columns]
         for part in self.parts:
             out[part.nodes] = part.vectors @ coefficients[part.columns]
         return out
@@ -134,7 +134,7 @@ class EigenBasis:
     def dense(self) -> np.ndarray:
         """``U`` as one matrix in main memory, nodes by components."""
         matrix = np.zeros((self.n_nodes, self.n), dtype=self.dtype)
-        matrix[self.singletons, self.singleton_columns] = 1.0
+        matrix[tuple(self.alone)] = 1.0
         for part in self.parts:
             matrix[np.ix_(to_numpy(part.nodes), to_numpy(part.columns))] = to_numpy(part.vectors)
         return matrix

@@ -7,6 +7,7 @@ a hash of its content and its name before it is used, and made anew when it fail
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,14 @@ from spectrata.errors import ResultError, shortened, warn
 from spectrata.kernels.backend import Backend, like, to_numpy
 from spectrata.results.atomic_io import tidy, written_whole
 
-FORMAT = 3
+FORMAT = 4  # one more whenever files hold other arrays
 
 
 class BasisCache:
-    """A folder of eigenbases; ``digest`` is a hash of the graph and of the rule that weights its pairs."""
+    """A folder of eigenbases; ``strata`` tells the graph and the rule that weights or joins its pairs."""
 
-    def __init__(self, folder: str | os.PathLike, digest: str) -> None:
-        self.folder, self.digest = Path(folder), digest
+    def __init__(self, folder: str | os.PathLike, strata: str) -> None:
+        self.folder, self.digest = Path(folder), hashlib.sha256(strata.encode()).hexdigest()
 
     def path(self, hop: Any, operator: Operator, dtype: str, backend: Backend) -> Path:
         """Where a basis is, or would be."""
@@ -35,45 +36,45 @@ class BasisCache:
         which = operator.laplacian + ("-loops" if operator.self_loops else "")
         return self.folder / f"{self.digest[:32]}-K{number_of(hop)}-{which}-{dtype}-{solver}-v{FORMAT}.npz"
 
-    def load(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis | None:
-        """The stored basis, or None when there is none that is valid."""
+    def basis(
+        self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, solve: Callable[[], EigenBasis]
+    ) -> EigenBasis:
+        """The stored basis where it is valid; otherwise what ``solve()`` gives, which is stored."""
         path = self.path(stratum.hop, operator, dtype, backend)
         tidy(path)
-        if not path.exists():
-            return None
-        try:
-            with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-                arrays = dict(stored)
-            if str(arrays.pop("digest")) != _digest(path, arrays):
-                raise ValueError("it was changed, or belongs to another graph or operator")
-            return _made(arrays, stratum, operator, dtype)
-        except Exception as problem:  # a damaged archive raises almost anything
-            reason = shortened(str(problem)) or type(problem).__name__
-            warn(f"The cached basis {path.name} is computed again: {reason}.")
-            return None
-
-    def store(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, basis: EigenBasis) -> None:
-        """Write a basis; a folder that cannot be written gives a warning."""
-        path = self.path(stratum.hop, operator, dtype, backend)
-        whole = np.empty(0, dtype=np.int64)
-        arrays = {
-            "values": basis.values,
-            "singletons": basis.singletons,
-            "singleton_columns": basis.singleton_columns,
-            "measured": np.array([np.full(basis.n, basis.residual), basis.column_residual, basis.column_gram]),
-            "sizes": np.array([len(part.nodes) for part in basis.parts], dtype=np.int64),
-            "nodes": np.concatenate([whole, *(to_numpy(part.nodes) for part in basis.parts)]),
-            "columns": np.concatenate([whole, *(to_numpy(part.columns) for part in basis.parts)]),
-            # Columns one after the other: the solver's own order, so nothing is rearranged.
-            "vectors": np.concatenate(
-                [np.empty(0, dtype), *(to_numpy(part.vectors).ravel(order="F") for part in basis.parts)]
-            ),
-        }
+        if path.exists():
+            try:
+                with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
+                    arrays = dict(stored)
+                if str(arrays.pop("digest")) != _digest(path, arrays):
+                    raise ValueError("it was changed, or belongs to another graph or operator")
+                return _made(arrays, stratum, operator, dtype)
+            except Exception as problem:  # a damaged archive raises almost anything
+                reason = shortened(str(problem)) or type(problem).__name__
+                warn(f"The cached basis {path.name} is computed again: {reason}.")
+        basis = solve()
+        arrays = _arrays(basis)
         try:
             with written_whole(path, durable=False) as beside:  # what is damaged is found and made again
                 np.savez(beside, allow_pickle=False, digest=np.array(_digest(path, arrays)), **arrays)
         except ResultError as problem:
             warn(f"The basis at hop {stratum.hop} is not cached: {problem}")
+        return basis
+
+
+def _arrays(basis: EigenBasis) -> dict[str, np.ndarray]:
+    """What a file holds; the vectors column after column, the solver's own order."""
+    whole = np.empty(0, dtype=np.int64)
+    vectors = [np.empty(0, basis.dtype), *(to_numpy(part.vectors).ravel(order="F") for part in basis.parts)]
+    return {
+        "values": basis.values,
+        "alone": basis.alone,
+        "measured": np.array([basis.column_residual, basis.column_gram]),
+        "sizes": np.array([len(part.nodes) for part in basis.parts], dtype=np.int64),
+        "nodes": np.concatenate([whole, *(to_numpy(part.nodes) for part in basis.parts)]),
+        "columns": np.concatenate([whole, *(to_numpy(part.columns) for part in basis.parts)]),
+        "vectors": np.concatenate(vectors),
+    }
 
 
 def _digest(path: Path, arrays: dict[str, np.ndarray]) -> str:
@@ -92,6 +93,5 @@ def _made(arrays: dict[str, np.ndarray], stratum: Stratum, operator: Operator, d
     for size, nodes, columns, own in zip(sizes, *rows, vectors, strict=bool(len(sizes))):
         moved = [like(array, stratum.edges) for array in (nodes, own.reshape(size, size).T, columns)]
         parts.append(Part(moved[0], values[columns], moved[1], moved[2]))
-    facts = {"residual": float(measured[0, 0]), "column_residual": measured[1], "column_gram": measured[2]}
-    alone = arrays["singletons"], arrays["singleton_columns"]
-    return make_basis(stratum, operator, values, parts, *alone, dtype, **facts)
+    facts = {"column_residual": measured[0], "column_gram": measured[1]}
+    return make_basis(stratum, operator, values, parts, arrays["alone"], dtype, **facts)

@@ -1,16 +1,13 @@
 """Eigenbases of strata: one dense solve per connected part.
 
-Solving part by part makes the zero eigenvectors the parts' indicators, lets singletons cost nothing, and keeps the
-work at the sum of cubes of the parts.
-
-An eigenvalue is zero exactly when it belongs to a part's indicator: by structure and not by size. The residual
-``norm(L U - U lam)`` of every part must stay below ``1e-12 n norm(L)`` and vectors must be orthonormal (``verify``).
-
-Where only projections of few columns are wanted, eigenvectors of large parts stay a product of reflectors and rotations
-(``factored``), which is checked by sums over what it projects (``verify_projection``).
+The zero eigenvectors are the parts' indicators, nodes without an edge cost nothing, and an eigenvalue is zero by
+structure and not by size. The residual ``norm(L U - U lam)`` of every part must stay below ``1e-12 n norm(L)`` and
+vectors must be orthonormal (``verify``). Where only projections of few columns are wanted, eigenvectors of large parts
+stay a product (``kernels.factored``), which is checked by sums over what it projects (``verify_projection``).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +22,7 @@ from spectrata.kernels.backend import like, namespace, to_numpy
 from spectrata.kernels.threads import blas_limit
 
 JACOBI = 512  # up to here torch may rotate single precision by Jacobi's algorithm, which stops two digits early
-SIGN_TOLERANCE = 1e-8
+SIGN_TOLERANCE = 1e-8  # entries that symmetry makes equal differ by rounding, far less
 # Parts up to this size are solved in one batch per size: the call, not the arithmetic, is their cost.
 BATCHED_PART = 64
 # Parts from this size on are factored where that serves: below, loading the compiled rotations takes longer.
@@ -40,14 +37,13 @@ def decompose(
     """Solve ``C^-1/2 L C^-1/2 = U diag(lam) U^T`` part by part; ``factored`` for projections on the CPU in double."""
     _require_squarable(stratum, dtype)
     solved = sorted(_solve_parts(stratum, operator, dtype, factored), key=lambda item: item[0][0])
-    singletons = np.flatnonzero(stratum.counts == 0)
-    values, columns, singleton_columns = merge_values(solved, singletons)
+    values, columns, alone = merge_values(solved, stratum)
     parts = [
         Part(like(nodes, stratum.edges), part_values, vectors, like(position, stratum.edges))
         for (nodes, part_values, vectors), position in zip(solved, columns, strict=True)
     ]
     large = factored and any(len(part.nodes) >= FACTORED_PART for part in parts)
-    basis = make_basis(stratum, operator, values, parts, singletons, singleton_columns, dtype=dtype, is_factored=large)
+    basis = make_basis(stratum, operator, values, parts, alone, dtype, is_factored=large)
     return basis if basis.is_factored else verify(basis, stratum)
 
 
@@ -67,27 +63,18 @@ def make_basis(
     stratum: Stratum,
     operator: Operator,
     values: np.ndarray,
-    parts: Sequence[Part],
-    singletons: np.ndarray,
-    singleton_columns: np.ndarray,
-    dtype: str = "float64",
+    parts: list[Part],
+    alone: np.ndarray,
+    dtype: str,
     **more: Any,
 ) -> EigenBasis:
     """A basis of a Laplacian of a stratum; ``more`` where it has not all components, and a zero for each part."""
-    zeros, norm, tolerance = len(parts) + len(singletons), float(values[-1]), EIGENSPACE_TOLERANCE[dtype]
+    zeros, norm, tolerance = len(parts) + alone.shape[1], float(values[-1]), EIGENSPACE_TOLERANCE[dtype]
     spaces = spaces_of(values, np.arange(len(values)) < zeros, tolerance * norm)
-    facts: dict[str, Any] = {
-        "zeros": zeros,
-        "n_nodes": stratum.n_nodes,
-        "norm": norm,
-        "eigenspace": spaces,
-        "multiplicity": np.bincount(spaces)[spaces],
-        "operator": operator,
-        "root": np.sqrt(operator.measure(stratum)) if operator.has_measure else None,
-        "dtype": dtype,
-        "tolerance": tolerance,
-    }
-    return EigenBasis(values, tuple(parts), singletons, singleton_columns, **facts | more)
+    components = zeros, stratum.n_nodes, norm, spaces, np.bincount(spaces)[spaces]
+    root = np.sqrt(operator.measure(stratum)) if operator.has_measure else None
+    facts: dict[str, Any] = {"operator": operator, "root": root, "dtype": dtype, "tolerance": tolerance}
+    return replace(EigenBasis(values, tuple(parts), alone, *components), **facts | more)
 
 
 Solved = tuple[np.ndarray, np.ndarray, Any]  # nodes and values in main memory, vectors where the edges are
@@ -177,7 +164,7 @@ def _solve_large(matrix: np.ndarray, null: np.ndarray, shift: float, factored: b
         tri = lapack.tridiagonalise(matrix.T)
     n = len(matrix)
     if factored and n >= FACTORED_PART:
-        from spectrata.core.bases.factored import factor
+        from spectrata.kernels.factored import factor
 
         found = factor(tri, null, 2.0 ** np.frexp(shift)[1])
         if found is not None:
@@ -210,13 +197,17 @@ def fix_signs(vectors: Any) -> None:
         block *= xp.where(signs, -1.0, 1.0) if xp is np else 1 - 2 * xp.astype(signs, block.dtype)
 
 
-def merge_values(solved: list[Solved], singletons: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
-    """Ascending eigenvalues of all parts, and where each part's and singleton's went; ties go by first nodes."""
+def merge_values(solved: list[Solved], stratum: Stratum) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+    """Ascending eigenvalues of all parts, where each part's went, and nodes without an edge with theirs ``(2, s)``.
+
+    Ties go by first nodes.
+    """
+    singletons = np.flatnonzero(stratum.counts == 0)
     values = np.concatenate([part_values for _, part_values, _ in solved] + [np.zeros(len(singletons))])
     first = np.concatenate([np.full(len(own), nodes[0]) for nodes, own, _ in solved] + [singletons])
     order = np.lexsort((first, values))
     position = np.empty(len(values), dtype=np.int64)
     position[order] = np.arange(len(values))
     bounds = np.cumsum([len(own) for _, own, _ in solved], dtype=int)
-    *columns, singleton_columns = np.split(position, bounds)
-    return values[order], columns, singleton_columns
+    *columns, own = np.split(position, bounds)
+    return values[order], columns, np.stack([singletons, own])

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import FileFormatError, shortened, shown
+from spectrata.errors import FileFormatError, shown
 from spectrata.inputs.readers.arrays import from_dense
-from spectrata.inputs.readers.files import is_number, number, problem, read_utf8, suffix
+from spectrata.inputs.readers.files import is_number, number, parsing, problem, read_utf8, suffix
 from spectrata.inputs.readers.objects import from_networkx
 from spectrata.inputs.readers.raw import NO_COLUMNS, Asked, Columns, RawGraph
 from spectrata.inputs.readers.tables import SPACES, TextTable, parse, separator_of
@@ -37,10 +37,8 @@ def _with_attributes(path: Path, data: bytes) -> RawGraph:
     """Edges with their attributes as networkx writes them: a third column such as {} or {'weight': 2.0}."""
     import networkx as nx
 
-    try:
+    with parsing(path, "networkx cannot read the edges' attributes ({})."):
         graph = nx.parse_edgelist(data.decode().split("\n"), nodetype=str, create_using=nx.MultiGraph)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
-        raise problem(path, f"networkx cannot read the edges' attributes ({shortened(str(error))}).") from None
     raw = from_networkx(graph)
     names, rows = _numbered([str(name) for name in raw.names or ()], raw.edges.ravel())
     columns = Columns.of([record for _, _, record in graph.edges(data=True)])

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from spectrata.errors import FileFormatError, MemoryEstimateError, SpectrataError, shortened, shown
+from spectrata.errors import FileFormatError, MemoryEstimateError, SpectrataError, missing_extra, shortened, shown
 
 MAX_BYTES = 4 * 2**30  # of one file or array: more is a mistake or an attack, and belongs into another format
 _MAX_HEADER = 10_000  # bytes, ample for any plain array and little enough to search
@@ -75,6 +75,25 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise problem(path, f"the file cannot be opened ({reason}).") from None
 
 
+@contextmanager
+def parsing(path: Path, words: str, library: str = "", extra: str = "") -> Iterator[None]:
+    """Work with a library on the content of a file; whatever it raises becomes one sentence, ``{}`` being its reason.
+
+    A ``library`` that may be missing is part of an ``extra``.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the inside of the library, which the user did not write
+            yield
+    except (SpectrataError, MemoryError, RecursionError):
+        raise
+    except Exception as error:  # libraries raise almost anything on damaged files
+        if library and isinstance(error, ImportError):
+            raise missing_extra(library, extra, f"reading {path.name}") from None
+        reason = shortened(str(error.args[0]).strip() if error.args else type(error).__name__).rstrip(".")
+        raise problem(path, words.replace("{}", reason)) from None
+
+
 def suffix(path: Path) -> str:
     """The lower-case ending, with .gz kept together with what it compresses."""
     endings = [ending.lower() for ending in path.suffixes]
@@ -118,15 +137,8 @@ def read_json(path: Path) -> Any:
 
 def read_array(path: Path, stream: IO[bytes], what: str) -> np.ndarray:
     """One .npy array, never unpickled; numpy touches no more memory than there are bytes."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's remarks on text in a damaged header
-            array = np.lib.format.read_array(stream, allow_pickle=False, max_header_size=_MAX_HEADER)
-    except MemoryError:
-        raise
-    except Exception:  # a damaged header raises almost anything
-        words = "is damaged, or holds pickled objects, which are never loaded; save plain numbers."
-        raise problem(path, f"{what} {words}") from None
+    with parsing(path, f"{what} is damaged, or holds pickled objects, which are never loaded; save plain numbers."):
+        array = np.lib.format.read_array(stream, allow_pickle=False, max_header_size=_MAX_HEADER)
     if array.dtype.kind not in "biufcSU":
         raise problem(path, f"{what} holds {shortened(str(array.dtype))!r}; save plain numbers.")
     if array.dtype.kind == "U" and array.size:
@@ -158,13 +170,8 @@ class Npz:
         if info is None:
             raise problem(self.path, f"{what} is missing; write the file again.")
         refuse_size(self.path, info.file_size)
-        try:
-            with self._archive.open(info) as stream:
-                return read_array(self.path, stream, what)
-        except (SpectrataError, MemoryError):
-            raise
-        except Exception as error:  # what Python's reader of zip archives raises on damaged ones
-            raise problem(self.path, f"{what} cannot be read ({shortened(str(error))}); write it again.") from None
+        with parsing(self.path, what + " cannot be read ({}); write it again."), self._archive.open(info) as stream:
+            return read_array(self.path, stream, what)
 
     def labels(self, key: str) -> tuple[str | int, ...]:
         """A list of names: text or whole numbers."""
@@ -184,10 +191,8 @@ def open_npz(path: Path) -> Iterator[Npz]:
 
 def opened_zip(path: Path, words: str) -> zipfile.ZipFile:
     """A zip archive, refused in these words where it is none."""
-    try:
+    with parsing(path, words):
         return zipfile.ZipFile(path)
-    except Exception:  # Python's reader raises many kinds of errors
-        raise problem(path, words) from None
 
 
 def read_sparse(npz: Npz, prefix: str = "") -> Any:
@@ -201,7 +206,7 @@ def read_sparse(npz: Npz, prefix: str = "") -> Any:
         raise problem(npz.path, f"the sparse matrix has layout {shown(layout)}; save it as csr, csc or coo.")
     shape, values = tuple(npz[f"{prefix}shape"].ravel().tolist()), npz[f"{prefix}data"]
     places = [npz[prefix + key] for key in (("row", "col") if layout == "coo" else ("indices", "indptr"))]
-    try:
+    with parsing(npz.path, "the sparse matrix is damaged ({}); write it again."):
         if any(part.dtype.kind not in "iu" for part in places):
             raise ValueError("its indices are not whole numbers")
         rows, columns = (part.astype(np.int64) for part in places)
@@ -213,5 +218,3 @@ def read_sparse(npz: Npz, prefix: str = "") -> Any:
         if (np.diff(matrix.indptr) < 0).any():
             raise ValueError("row pointers decrease")
         return matrix
-    except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise problem(npz.path, f"the sparse matrix is damaged ({shortened(str(error))}); write it again.") from None

@@ -3,14 +3,13 @@
 import gzip
 import io
 import os
-import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from spectrata.errors import FileFormatError, InputError, shortened
+from spectrata.errors import FileFormatError, InputError
 from spectrata.inputs.readers import files
 from spectrata.inputs.readers.arrays import edge_rows, from_array, from_dense, from_edges, from_sparse, open_ended
 from spectrata.inputs.readers.edge_tables import read_edge_table
@@ -104,7 +103,7 @@ def _read_matrix_market(path: Path) -> RawGraph:
 
     data = _unzipped(path) if files.suffix(path) == ".mtx.gz" else files.read_utf8(path)
     data = data.rstrip() + b"\n"  # scipy reads past the end where the last line is not closed
-    try:
+    with files.parsing(path, "the Matrix Market data is damaged ({})."):
         rows, columns, claimed, layout, field, symmetry = mminfo(io.BytesIO(data))
         if field == "complex" or symmetry == "hermitian":
             raise files.problem(path, f"it is {field} {symmetry}; an adjacency matrix is real, integer or pattern.")
@@ -122,22 +121,16 @@ def _read_matrix_market(path: Path) -> RawGraph:
         if "integer" in field and (np.trunc(lines[:, width - 1]) != lines[:, width - 1]).any():
             raise files.problem(path, "it promises integers, and holds other numbers.")
         return from_sparse(coo_array(mmread(io.BytesIO(data))))
-    except InputError:
-        raise
-    except (ValueError, TypeError, OverflowError, EOFError, RuntimeError, OSError) as error:
-        raise files.problem(path, f"the Matrix Market data is damaged ({shortened(str(error).strip())}).") from None
 
 
 def _unzipped(path: Path) -> bytes:
     data = bytearray()
-    try:
-        with gzip.open(path) as stream:
-            # Piece by piece: to ask for the largest size at once would set that much memory aside.
-            while piece := stream.read(2**20):
-                data += piece
-                files.refuse_size(path, len(data))
-    except (OSError, EOFError, zlib.error):
-        raise files.problem(path, "the gzip data is cut short or damaged; write it again.") from None
+    words = "the gzip data is cut short or damaged; write it again."
+    with files.parsing(path, words), gzip.open(path) as stream:
+        # Piece by piece: to ask for the largest size at once would set that much memory aside.
+        while piece := stream.read(2**20):
+            data += piece
+            files.refuse_size(path, len(data))
     return bytes(data)
 
 

@@ -2,7 +2,6 @@
 
 import io
 import re
-import warnings
 from collections import ChainMap, Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
@@ -14,7 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from spectrata.errors import shortened, shown
-from spectrata.inputs.readers.files import listed, problem, read_json, read_utf8
+from spectrata.inputs.readers.files import listed, parsing, problem, read_json, read_utf8
 from spectrata.inputs.readers.objects import from_networkx
 from spectrata.inputs.readers.raw import Columns, RawGraph, as_positions
 
@@ -84,15 +83,8 @@ def read_node_link(path: Path) -> RawGraph:
 
 def _raw(path: Path, parse: Callable[[], Any]) -> RawGraph:
     """The graph that networkx makes of a file; whatever its parser raises becomes one sentence."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            graph = parse()
-    except (RecursionError, MemoryError):
-        raise
-    except Exception as error:  # networkx's parsers raise almost anything on damaged files
-        reason = shortened(str(error.args[0]) if error.args else type(error).__name__)
-        raise problem(path, f"networkx cannot read it; it is damaged ({reason.rstrip('.')}).") from None
+    with parsing(path, "networkx cannot read it; it is damaged ({})."):
+        graph = parse()
     raw, nodes = from_networkx(graph), [dict(data) for _, data in graph.nodes(data=True)]
     facts = graph.graph if isinstance(graph.graph, dict) else {}  # JSON may hold anything there
     defaults = [facts.get(f"{kind}_default") for kind in ("node", "edge")]

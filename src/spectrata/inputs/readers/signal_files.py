@@ -3,15 +3,13 @@
 import math
 import os
 import re
-import warnings
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from spectrata.errors import SpectrataError, missing_extra, shortened
+from spectrata.errors import shortened
 from spectrata.inputs.readers import files
 from spectrata.inputs.readers.raw import RawSignal, RawTable
 from spectrata.inputs.readers.signal_objects import from_pandas, to_signal_array
@@ -138,23 +136,8 @@ def _read_word_vectors(path: Path) -> RawSignal:
 # ---- formats of other libraries
 
 
-@contextmanager
-def _library(path: Path, name: str, extra: str, words: str) -> Iterator[None]:
-    """Work with a library that may be missing; whatever it raises on a damaged file becomes one sentence."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about the inside of the library, which the user did not write
-            yield
-    except (SpectrataError, MemoryError):
-        raise
-    except ImportError:
-        raise missing_extra(name, extra, f"reading {path.name}") from None
-    except Exception:
-        raise files.problem(path, words) from None
-
-
 def _read_parquet(path: Path) -> RawTable:
-    with _library(path, "pyarrow", "files", "the file is cut short or not parquet; write it again."):
+    with files.parsing(path, "the file is cut short or not parquet; write it again.", "pyarrow", "files"):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -176,7 +159,8 @@ def _read_parquet(path: Path) -> RawTable:
 
 
 def _read_safetensors(path: Path) -> RawSignal:
-    with _library(path, "safetensors", "files", "the tensors cannot be read; save them as float32 or float64."):
+    words = "the tensors cannot be read; save them as float32 or float64."
+    with files.parsing(path, words, "safetensors", "files"):
         from safetensors import safe_open
 
         with safe_open(path, framework="numpy") as file:
@@ -187,7 +171,7 @@ def _read_torch(path: Path) -> RawSignal:
     with files.opened_zip(path, "it is cut short or in torch's old format; save it again with torch.save.") as archive:
         files.refuse_size(path, sum(info.file_size for info in archive.infolist()))
     words = "it is damaged or holds more than tensors, and code is never loaded; save only the tensor."
-    with _library(path, "torch", "torch", words):
+    with files.parsing(path, words, "torch", "torch"):
         import torch
 
         held = torch.load(path, map_location="cpu", weights_only=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.results.notebook import html_list, html_table
-from spectrata.stats.findings.table import COLUMNS, hop_rows, tables
+from spectrata.stats.findings.table import COLUMNS, WIDTH, hop_rows, tables
 from spectrata.stats.nulls.stopping import LEVEL
 
 if TYPE_CHECKING:
@@ -147,33 +147,23 @@ class Findings(Sequence[Finding]):
         """The findings of one kind."""
         return [finding for finding in self if finding.kind == kind]
 
-    @property
-    def significant(self) -> list[Finding]:
-        """The findings whose permutation test rejects."""
-        return [finding for finding in self if finding.significant]
-
-    @property
-    def sentences(self) -> list[str]:
-        """The sentences of all findings, each once."""
-        return list(dict.fromkeys(finding.text for finding in self if finding.text))
-
     def explain(self) -> str:
         """Every finding as a sentence; for layers of a model the rates behind the verdicts."""
-        return "\n".join([*self.sentences, self._explained]).strip()
+        sentences = dict.fromkeys(finding.text for finding in self if finding.text)
+        return "\n".join([*sentences, self._explained]).strip()
 
     def to_frame(self) -> "pd.DataFrame":
         """One row per test and description."""
         import pandas as pd
 
         where, said = ("kind", "statistic", "hop", "column", "snapshot"), ("beyond_degree", "near_level", "text")
-        names = [*where, *NUMBERS, "verdict", *said]
-        return pd.DataFrame([{name: getattr(one, name) for name in names} for one in self], columns=names)
+        return pd.DataFrame([asdict(one) for one in self], columns=[*where, *NUMBERS, "verdict", *said])
 
     def to_json(self) -> str:
         """Everything as JSON; numbers that are NaN become null."""
-        facts: dict[str, Any] = {"notes": list(self.notes), "lines": list(self.lines), "given": self.given}
-        facts |= {"level": LEVEL, "tests": self.tests, "findings": [asdict(finding) for finding in self]}
-        return json.dumps(_plain(facts), indent=2)
+        facts = {"notes": self.notes, "lines": self.lines, "given": self.given, "level": LEVEL, "tests": self.tests}
+        rows = [{name: _plain(value) for name, value in asdict(one).items()} for one in self]
+        return json.dumps(facts | {"findings": rows}, indent=2)
 
     @property
     def table(self) -> list[str]:
@@ -181,15 +171,10 @@ class Findings(Sequence[Finding]):
         return tables(self, self.given, self.tests)
 
     def __str__(self) -> str:
-        verdicts = [fill(one.text, 80, subsequent_indent="    ") for one in self if one.kind in VERDICTS]
-        return "\n".join(dict.fromkeys([*verdicts, *self.notes])) + self._rest(bool(verdicts or self.notes))
+        verdicts = [fill(one.text, WIDTH, subsequent_indent="    ") for one in self if one.kind in VERDICTS]
+        return "\n".join([*dict.fromkeys([*verdicts, *self.notes]), *self.table, *self.lines]) or "No finding."
 
-    def _rest(self, more: bool) -> str:
-        lines = [*self.table, *self.lines]
-        return ("\n" * more + "\n".join(lines)) if lines else ("" if more else "No finding.")
-
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         rows = [row for group in hop_rows(self).values() for row in group]
@@ -200,13 +185,8 @@ class Findings(Sequence[Finding]):
 
 
 def _plain(value: Any) -> Any:
-    """The same with what JSON has: NaN as None, labels of numpy as plain values."""
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
+    """The same with what JSON has: NaN as None, labels as plain values or text."""
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and not np.isfinite(value):
         return None
-    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+    return value if isinstance(value, (str, int, float, type(None))) else str(value)

@@ -1,6 +1,7 @@
 """Sentences about hops, made from the fields of findings."""
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -10,26 +11,19 @@ from spectrata.stats.findings.table import WIDTH, shown, shown_p
 from spectrata.stats.nulls.stopping import LEVEL
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from spectrata.stats.findings.finding import Finding
 
 NAMED = 8  # labels that are named one by one
 WEAK = 0.05  # |r| below which a likeness is called weak
 SINGULAR = {"layers": "layer", "epochs": "epoch"}
-# Of each share: what a value above chance, at chance and below chance is called, and what it is a share of.
+# Of each share: what a value above, at and below chance is called (the last two "than chance"), and what of it is.
+DIVIDE = "follows the main divide"
 SHARES = {
-    "smooth": (
-        "is smooth",
-        "is no smoother than chance",
-        "is less smooth than chance",
-        "lowest quarter of frequencies",
-    ),
-    "rough": ("is rough", "is no rougher than chance", "is less rough than chance", "highest quarter of frequencies"),
-    "main_divide": (
-        "follows the main divide",
-        "follows the main divide no more than chance",
-        "follows the main divide less than chance",
-        "Fiedler eigenspace",
-    ),
+    "smooth": ("is smooth", "is no smoother", "is less smooth", "lowest quarter of frequencies"),
+    "rough": ("is rough", "is no rougher", "is less rough", "highest quarter of frequencies"),
+    "main_divide": (DIVIDE, f"{DIVIDE} no more", f"{DIVIDE} less", "Fiedler eigenspace"),
 }
 
 
@@ -57,12 +51,8 @@ def _likeness(one: "Finding", given: str) -> str:
     if one.kind == "chance":
         base = f"{who} are not distinguishable from chance"
         return f"{base}, but {one.verdict.replace(' only', '')}" if "only given" in one.verdict else base
-    word = one.kind
-    if one.kind == "alike" and one.value < 0:
-        word = "less unlike than chance"
-    elif one.kind == "unlike" and one.value > 0:
-        word = "less alike than chance"
-    elif abs(one.value) < WEAK:
+    word = by_side(one.kind, one.value)
+    if word == one.kind and abs(one.value) < WEAK:
         word = f"weakly {word}"
     rest = "" if one.verdict == one.kind or not given else f", {one.verdict}"
     return f"{who} are {word}{rest}"
@@ -71,7 +61,7 @@ def _likeness(one: "Finding", given: str) -> str:
 def _scale(one: "Finding", given: str) -> str:
     above, at_chance, below, _ = SHARES[one.statistic]
     if not one.significant:
-        words = below if one.p_family <= LEVEL else at_chance
+        words = f"{below if one.p_family <= LEVEL else at_chance} than chance"
     else:
         words = above if one.beyond_degree or not given else f"{above}, not beyond {given}"
     return f"at {hops([one.hop])} the signal {words}"
@@ -163,17 +153,87 @@ def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
         high = described.get((where, hop, "rough"))
         if statistic == "smooth" and high is not None and low.snapshot is None:
             shares = f"About {100 * low.value:.0f} % of it is in the lowest quarter of frequencies and"
-            words = (
-                f"{where}at {hops([hop])}: {shares} {100 * high.value:.0f} % in the highest; an even signal has 25 %."
-            )
-            lines += wrap(f"Scale {words}", WIDTH)
+            shares += f" {100 * high.value:.0f} % in the highest; an even signal has 25 %."
+            lines += wrap(f"Scale {where}at {hops([hop])}: {shares}", WIDTH)
     for one in findings:
-        if one.statistic not in SHARES or not one.significant:
-            continue
-        words = SHARES[one.statistic][0].removeprefix("is ")
-        words += "" if one.beyond_degree or not given else f", not beyond {given},"
-        found.setdefault(place(one), {}).setdefault(words, []).append(one.hop)
+        if one.statistic in SHARES and one.significant:
+            words = SHARES[one.statistic][0].removeprefix("is ")
+            words += "" if one.beyond_degree or not given else f", not beyond {given},"
+            found.setdefault(place(one), {}).setdefault(words, []).append(one.hop)
     for where, by_words in found.items():
         said = "; ".join(f"{words} at {hops(some)}" for words, some in by_words.items())
         lines += wrap(f"Scale{' i' + where[1:].rstrip() if where else ''}: {said}.", WIDTH)
     return lines
+
+
+# ---- headlines
+
+
+def likeness_words(rows: Sequence["Finding"], diameter: int | None) -> str:
+    """Verdicts of consecutive hops in words, those that say alike or unlike; "from K hops on" ends at the diameter.
+
+    Examples
+    --------
+    >>> from spectrata.stats.findings import Finding
+    >>> words = ["alike", "alike", "chance", "unlike"]
+    >>> rows = [Finding("", "", hop, value=0.5, verdict=word) for hop, word in enumerate(words, start=1)]
+    >>> likeness_words(rows, 4), likeness_words(rows[2:3], 4)
+    ('alike up to 2 hops, less alike than chance from 4 hops on', 'not distinguishable from chance')
+    """
+    known = [one for one in rows if one.kind != "undefined"]
+    plain = [by_side(one.verdict, one.value) if one.verdict in ("alike", "unlike") else "" for one in rows]
+    given = [one.verdict.replace(" only", "") if " given " in one.verdict else "" for one in rows]
+    # Equal for hops that follow each other.
+    steps = [one.hop if isinstance(one.hop, str) else one.hop - at for at, one in enumerate(rows)]
+    for words in (plain, given):
+        found = []
+        for (word, _), group in groupby(zip(words, steps, rows, strict=True), key=lambda row: row[:2]):
+            found += [f"{word} {_where([row[2].hop for row in group], diameter)}"] if word else []
+        if found:
+            return ", ".join(found)
+    behind = next((one.verdict for one in known if one.verdict.startswith("not beyond")), "")
+    if behind:
+        return f"no likeness {behind.removeprefix('not ')}"
+    if any(one.verdict == "chance" for one in known):
+        return "not distinguishable from chance"
+    return "described, not tested" if known else "not tested"
+
+
+def by_side(word: str, r: float) -> str:
+    """Alike or unlike; where r has the other sign, the side of chance."""
+    if word == "alike" and r < 0:
+        return "less unlike than chance"
+    return "less alike than chance" if word == "unlike" and r > 0 else word
+
+
+def _where(some: list[Any], diameter: int | None) -> str:
+    first, last = some[0], some[-1]
+    if isinstance(first, str):
+        return f"at distance {first}"
+    if first == 1:
+        return "between neighbours" if last == 1 else f"up to {last} hops"
+    return f"from {first} hops on" if last == diameter else f"at {runs(some)} hops"
+
+
+def column_sentences(table: "pd.DataFrame") -> list[str]:
+    """How many columns of a ranking are alike or unlike, the clearest, and how far they reach."""
+    hop, total = table["hop"].iloc[0], int(table["q"].notna().sum())
+    found = []
+    for word in ("alike", "unlike"):
+        part = table[table["verdict"] == word]
+        if len(part):
+            best = ", ".join(_named(row, word) for row in part.head(3).to_dict("records"))
+            what = f"are {word}, more than chance and degree explain (q <= {LEVEL}); clearest: {best}."
+            found.append(f"In {len(part)} of {total} columns {nodes(hop)} {what}")
+    if other := int(table["verdict"].str.startswith("not beyond").sum()):
+        found.append(f"In {other} of {total} columns degree may explain why r differs from chance.")
+    if not found:
+        found = [f"In none of {total} columns {nodes(hop)} are more alike or more unlike than chance (q > {LEVEL})."]
+    constant = table["column"][table["q"].isna()].tolist()
+    return found + ([f"Not tested, since constant: {listed(constant)}."] if constant else [])
+
+
+def _named(row: dict[Any, Any], word: str) -> str:
+    """A column with its r, and its reach where that goes beyond the first hop."""
+    far = f", {word} up to {row['reach']} hops" if row["reach"] > 1 else ""
+    return f"{row['column']} (r = {row['r']:.2f}{far})"

@@ -24,16 +24,8 @@ WORDS = {
 
 
 def shown_p(p: float) -> str:
-    """One number for p.
-
-    Examples
-    --------
-    >>> shown_p(0.0421), shown_p(0.0002), shown_p(float("nan"))
-    ('0.042', '< 0.001', '')
-    """
-    if np.isnan(p):
-        return ""
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+    """One number for p; nothing for NaN."""
+    return "" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def shown(value: float) -> str:
@@ -49,15 +41,8 @@ def hop_rows(findings: Iterable["Finding"]) -> dict[tuple[Any, Any], list[dict[s
             continue
         chance = f"{shown(one.chance_low)} to {shown(one.chance_high)}" if one.chance_low == one.chance_low else ""
         word = f"{one.verdict} (near .05)" if one.near_level else one.verdict
-        cells = (
-            str(one.hop),
-            word,
-            shown(one.value),
-            chance,
-            shown_p(one.p_family),
-            shown(one.value_given),
-            shown_p(one.p_family_given),
-        )
+        first, second = (shown(one.value), chance, shown_p(one.p_family)), (one.value_given, one.p_family_given)
+        cells = (str(one.hop), word, *first, shown(second[0]), shown_p(second[1]))
         found.setdefault((one.column, one.snapshot), []).append(dict(zip(COLUMNS, cells, strict=True)))
     return found
 
@@ -75,7 +60,7 @@ def tables(findings: Sequence["Finding"], given: str, tests: int) -> list[str]:
     for (column, snapshot), group in groups.items():
         if column is not None or snapshot is not None:
             words = [f"column {column}"] * (column is not None) + [f"snapshot {snapshot}"] * (snapshot is not None)
-            lines.append(f"{', '.join(words)}:".capitalize() if column is None else f"C{', '.join(words)[1:]}:")
+            lines.append(f"{words[0][0].upper()}{', '.join(words)[1:]}:")
         lines.append(_line({name: name for name in kept}, wide, gap))
         lines += [_line(row, wide, gap) for row in group]
     return lines + textwrap.wrap(footnote(findings, given, tests), WIDTH)
@@ -89,14 +74,9 @@ def _line(row: dict[str, str], wide: dict[str, int], gap: str) -> str:
 
 def footnote(findings: Sequence["Finding"], given: str, tests: int) -> str:
     """What the words of the table mean, those that occur, and what p and chance are."""
-    words = list(
-        dict.fromkeys(
-            one.verdict for one in findings if one.statistic == "r" and one.verdict and one.kind != "undefined"
-        )
-    )
-    name = given or "degree"
-    parts = []
-    for word in words:
+    name, parts = given or "degree", []
+    judged = (one for one in findings if one.statistic == "r" and one.verdict and one.kind != "undefined")
+    for word in dict.fromkeys(one.verdict for one in judged):
         key = next(key for key in sorted(WORDS, key=len, reverse=True) if word.startswith(key))
         parts.append(f"{word}: " + WORDS[key].format(also=f", also given {given}" if given else "", given=name))
     text = "; ".join(parts) + "." if parts else ""

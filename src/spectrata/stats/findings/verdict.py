@@ -7,7 +7,6 @@ the last hidden layer and the outputs. Dead and not finite layers are reported w
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 MEASURE = "off_zero_live"
 CONTROL = f"{MEASURE}_control"  # of the same layers without messages
 RECENT, CONTROL_RECENT = f"{MEASURE}_recent", f"{CONTROL}_recent"  # of both at the last evaluations
+AT_CHANCE = "train accuracy at chance"
 RECENT_PASSES = 5  # evaluations at the end of a run that say whether a verdict holds
 MARGIN = 5.0  # how many times the layer's value the control must be before messages are the cause
 ENOUGH_EPOCHS = 50  # without a loss, a shorter run counts as still training
@@ -39,10 +39,11 @@ FAILURES = ("collapsed", "dead", "not_finite")
 SHOWN = {
     "collapsed": "COLLAPSED",
     "not_collapsed": "not collapsed",
-    "dead": "DEAD",
+    "dead": "DEAD, the vectors of all nodes are zero",
     "not_finite": "NOT FINITE",
     "training": "training, not judged",
 }
+SIGNS = {"collapsed": "<", "not_collapsed": ">="}
 
 
 class Level(NamedTuple):
@@ -109,19 +110,16 @@ class Verdict:
     def text(self) -> str:
         """The verdict in one line."""
         name = self.snapshot.replace("/hidden", " hidden") + (" (outputs)" if self.place == OUTPUTS else "")
-        parts = [f"{name}: {SHOWN[self.kind]}"]
-        if self.kind in ("collapsed", "not_collapsed"):
+        said = f"{name}: {SHOWN[self.kind]}"
+        if self.kind in SIGNS:
             count = self.below if self.kind == "collapsed" else self.evaluations - self.below
-            sign = "<" if self.kind == "collapsed" else ">="
-            parts[0] += f" {self.value:.2g} {sign} {self.level:g} at {count} of {self.evaluations} evaluations"
-        if self.kind == "dead":
-            parts[0] += ", the vectors of all nodes are zero"
+            said += f" {self.value:.2g} {SIGNS[self.kind]} {self.level:g} at {count} of {self.evaluations} evaluations"
         if self.reason:
-            parts[0] += f" ({self.reason})"
-        if self.kind == "collapsed" and not np.isnan(self.control):
+            said += f" ({self.reason})"
+        if self.kind == "collapsed" and self.cause:
             words = {"too": "too", "messages": f"{self.control:.2g}, so messages are the cause"}
-            parts.append(f"control without messages: {words.get(self.cause, f'{self.control:.2g}, cause not settled')}")
-        return "; ".join([*parts, *([self.scores] if self.scores else [])])
+            said += f"; control without messages: {words.get(self.cause, f'{self.control:.2g}, cause not settled')}"
+        return f"{said}; {self.scores}" if self.scores else said
 
     def explain(self) -> str:
         """The rates and limits of the verdict, in sentences."""
@@ -151,15 +149,16 @@ class Verdict:
 
 
 def _explain_control(found: Verdict) -> str:
-    """What the control says, and what it cannot say."""
-    if np.isnan(found.control):
+    """Say what the control says, and what it cannot say."""
+    if not found.cause:
         return 'watch(..., control="no_messages") compares with the same weights without messages.'
     limit = "The weights were trained with messages; a network trained without them was not compared."
     rule = f"above the level and at least {MARGIN:g} times the layer's value at each of the last {RECENT_PASSES}"
     said = {
         "too": "is below the level too, so messages are not needed to explain the collapse.",
         "messages": f"is {rule} evaluations, so messages are the cause.",
-    }.get(found.cause, f"is not {rule} evaluations, so the cause is not settled.")
+        "open": f"is not {rule} evaluations, so the cause is not settled.",
+    }[found.cause]
     advice = f" {REMEDY}" if found.cause == "too" else ""
     return f"Without messages the same weights give {found.control:.3g}, which {said} {limit}{advice}"
 
@@ -223,52 +222,45 @@ def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> Verdicts:
     """
     if not is_layers(ds):
         raise OptionError("Only layers of a watched model are judged; give w.over_layers().")
-    if control is not None:
-        ds = _with_control(ds, control)
+    ds = ds if control is None else _with_control(ds, control)
+    reason, scores, broken = still_training(ds), accuracy_words(ds), _broken(ds)
+    rows = dict.fromkeys(list(broken)[:1], "") | {row: place for place, row in places(ds).items()}
     found, notes = [], []
-    reason, scores = still_training(ds), accuracy_words(ds)
-    for row in _broken(ds)[:1]:
-        kind = "dead" if ds["dead_rows"].values[row] == 1 else "not_finite"
-        found.append(Verdict(kind, str(ds["snapshot"].values[row]), dead=float(ds["dead_rows"].values[row])))
-    for place, row in places(ds).items():
-        name = str(ds["snapshot"].values[row])
-        if row in _broken(ds):
-            kind = "dead" if ds["dead_rows"].values[row] == 1 else "not_finite"
-            found += [Verdict(kind, name, place, scores=scores)] if name not in {one.snapshot for one in found} else []
-        elif _width(ds, row) == 1:
+    for row, place in rows.items():
+        one = ds.isel(snapshot=row)
+        name = str(one["snapshot"].item())
+        if row in broken:
+            said = scores if place else ""  # of the judged layers
+            found.append(Verdict(broken[row], name, place, scores=said, dead=float(one["dead_rows"])))
+        elif "width" in one.coords and one["width"] == 1:
             notes.append(f"{name}: one column has no directions, and is not judged.")
-        elif not np.isnan(ds[MEASURE].values[row]):
-            found.append(_judge(ds, place, row, reason, scores))
+        elif not np.isnan(one[MEASURE]):
+            found.append(_judge(one, name, place, reason, scores))
     return Verdicts(found, notes, layer_table(ds))
 
 
-def _judge(ds: "xr.Dataset", place: str, row: int, reason: str, scores: str) -> Verdict:
-    """The verdict on a layer with finite values."""
-    name, value, level = str(ds["snapshot"].values[row]), float(ds[MEASURE].values[row]), LEVELS[place].level
-    recent = _recent(ds, RECENT, row)
-    recent = recent if len(recent) else np.array([value])
+def _judge(one: "xr.Dataset", name: str, place: str, reason: str, scores: str) -> Verdict:
+    """Judge a layer with finite values."""
+    value, level = float(one[MEASURE]), LEVELS[place].level
+    recent = one[RECENT].values if RECENT in one and one.sizes["evaluation"] else np.array([value])
     kind = "training" if reason else "collapsed" if value < level else "not_collapsed"
-    beside = {other: float(ds[other].values[row]) if other in ds else float("nan") for other in _BESIDE}
-    if kind == "collapsed" and scores.endswith(AT_CHANCE):
+    if kind == "collapsed" and scores == AT_CHANCE:
         scores += " as well"
-    below = int(np.sum(recent < level))
-    cause = _cause(ds, row, recent, level)
-    counts = below, len(recent), beside[CONTROL], cause, reason, scores
-    return Verdict(kind, name, place, value, level, *counts, beside["effective_rank"], beside["dead_rows"])
+    below, cause = int(np.sum(recent < level)), _cause(one, recent, level)
+    control, rank, dead = (float(one.get(other, np.nan)) for other in (CONTROL, "effective_rank", "dead_rows"))
+    return Verdict(
+        kind, name, place, value, level, below, len(recent), control, cause, reason, scores, rank, dead
+    )  # fmt: skip
 
 
-_BESIDE = (CONTROL, "effective_rank", "dead_rows")
-AT_CHANCE = "train accuracy at chance"
-
-
-def _cause(ds: "xr.Dataset", row: int, recent: np.ndarray, level: float) -> str:
-    """What the control says: named only where it says so at each of the last evaluations."""
-    if CONTROL not in ds or np.isnan(ds[CONTROL].values[row]):
+def _cause(one: "xr.Dataset", recent: np.ndarray, level: float) -> str:
+    """Name the cause only where the control names it at each of the last evaluations."""
+    if CONTROL not in one or np.isnan(one[CONTROL]):
         return ""
-    past = _recent(ds, CONTROL_RECENT, row)
+    past = one[CONTROL_RECENT].values if CONTROL_RECENT in one else np.empty(0)
     if len(past) == RECENT_PASSES and np.all((past >= level) & (past >= MARGIN * recent)):
         return "messages"
-    return "too" if float(ds[CONTROL].values[row]) < level else "open"
+    return "too" if one[CONTROL] < level else "open"
 
 
 def _with_control(ds: "xr.Dataset", control: "xr.Dataset") -> "xr.Dataset":
@@ -309,11 +301,6 @@ def places(ds: "xr.Dataset") -> dict[str, int]:
     return ({LAST_HIDDEN: last[-1]} if last else {}) | found
 
 
-def judged(ds: "xr.Dataset") -> list[Any]:
-    """Labels of the layers that have a level; none where snapshots are not layers of a pass."""
-    return [ds["snapshot"].values[row].item() for row in places(ds).values()] if is_layers(ds) else []
-
-
 def when(ds: "xr.Dataset") -> str:
     """Which pass is judged, in words."""
     epoch, step = int(ds.attrs["pass_epoch"]), int(ds.attrs["pass_step"])
@@ -321,22 +308,15 @@ def when(ds: "xr.Dataset") -> str:
     return f"the {noun} at {f'epoch {epoch}' if epoch >= 0 else f'pass {step} (all modes counted)'}"
 
 
-def _broken(ds: "xr.Dataset") -> list[int]:
-    """Rows of the layers that are dead or not finite, in the order of the model; the input is not one of them."""
-    dead, roles = ds["dead_rows"].values, ds["role"].values
+def _broken(ds: "xr.Dataset") -> dict[int, str]:
+    """Find the layers that are dead or not finite, in the order of the model; the input is not one of them."""
+    dead = ds["dead_rows"].values
     lost = np.isnan(dead)
     if "status" in ds:
         words = ds["status"].transpose("snapshot", ...).values.reshape(len(dead), -1)[:, 0].astype(str)
         lost = np.char.startswith(words, "undefined: NaN")
-    return np.flatnonzero((roles != "input") & (lost | (dead == 1))).tolist()
-
-
-def _width(ds: "xr.Dataset", row: int) -> int:
-    return int(ds["width"].values[row]) if "width" in ds.coords else 0
-
-
-def _recent(ds: "xr.Dataset", name: str, row: int) -> np.ndarray:
-    return ds[name].transpose("snapshot", "evaluation").values[row] if name in ds else np.empty(0)
+    rows = np.flatnonzero((ds["role"].values != "input") & (lost | (dead == 1))).tolist()
+    return {row: "dead" if dead[row] == 1 else "not_finite" for row in rows}
 
 
 # ---- what the scores say
@@ -367,23 +347,22 @@ def still_training(ds: "xr.Dataset") -> str:
 
 
 def _course(scores: dict[str, list[float]]) -> tuple[str, np.ndarray]:
-    """The score that says whether training has ended: a loss of training if there is one, else any."""
+    """Choose the score that says whether training has ended: a loss of training if there is one, else any."""
+    name = min(scores, key=lambda one: ("loss" not in one.lower(), _is_held_out(one)), default="")
+    values = np.array(scores.get(name, []), dtype=float)
+    return name, values[np.isfinite(values)]
 
-    def rank(name: str) -> tuple[bool, bool]:
-        return "loss" not in name.lower(), any(word in name.lower() for word in ("val", "test"))
 
-    for name in sorted(scores, key=rank):
-        values = np.array(scores[name], dtype=float)
-        return name, values[np.isfinite(values)]
-    return "", np.empty(0)
+def _is_held_out(name: str) -> bool:
+    """Whether a score is of validation or test nodes, by its name."""
+    return any(word in name.lower() for word in ("val", "test"))
 
 
 def accuracy_words(ds: "xr.Dataset") -> str:
-    """What the accuracy of training says, beside that of always naming the largest class where labels are known."""
-    own = [name for name in scores_of(ds) if "acc" in name.lower() and not {"val", "test"} & set(_parts(name))]
-    if not own:
-        return ""
-    values = np.array(scores_of(ds)[own[0]], dtype=float)
+    """Describe the accuracy of training, beside that of always naming the largest class where labels are known."""
+    known = scores_of(ds)
+    own = [name for name in known if "acc" in name.lower() and not _is_held_out(name)]
+    values = np.array(known[own[0]] if own else [], dtype=float)
     values = values[np.isfinite(values)]
     if not len(values):
         return ""
@@ -397,24 +376,19 @@ def accuracy_words(ds: "xr.Dataset") -> str:
     return f"train accuracy {accuracy:.2g} (largest class {share:.2g})"
 
 
-def _parts(name: str) -> Iterator[str]:
-    return (part[:4] if part.startswith("test") else part[:3] for part in name.lower().replace("/", "_").split("_"))
-
-
 # ---- the layers
 
 
 def layer_table(ds: "xr.Dataset") -> str:
     """Measures of the hidden states and the outputs as a text table of at most 80 columns, control beside."""
-    roles = ds["role"].values.tolist()
-    kinds = {"hidden", "output"} if "hidden" in roles else {"layer", "output"}
-    rows = [row for row, role in enumerate(roles) if role in kinds]
+    roles = ds["role"].values
+    shown = ds.isel(snapshot=np.isin(roles, ["hidden" if "hidden" in roles else "layer", "output"]))
     columns = {"off_zero": MEASURE, "control": CONTROL, "r": "r", "r control": "r_control", "rank": "effective_rank"}
-    known = {name: other for name, other in columns.items() if other in ds}
-    names = [str(ds["snapshot"].values[row]) for row in rows]
+    known = {name: shown[other].values for name, other in columns.items() if other in ds}
+    names = [str(name) for name in shown["snapshot"].values]
     width = min(24, max(map(len, [*names, "layer"])))
     lines = ["layer".ljust(width) + "".join(name.rjust(11) for name in known)]
-    for name, row in zip(names, rows, strict=True):
-        cells = (f"{float(ds[other].values[row]):.3g}".rjust(11) for other in known.values())
+    for row, name in enumerate(names):
+        cells = (f"{float(values[row]):.3g}".rjust(11) for values in known.values())
         lines.append((name if len(name) <= width else f"...{name[3 - width :]}").ljust(width) + "".join(cells))
     return "\n".join(lines)

@@ -164,35 +164,29 @@ def with_recent(one: "xr.Dataset", run: "xr.Dataset") -> "xr.Dataset":
     modes = run["mode"].values.tolist() if "mode" in run.dims else [mode_of(run)]
     if MEASURE not in run or mode not in modes:
         return one
-    times, own = run[time].values, modes.index(mode)
-    values = _cells(run, MEASURE, one, len(modes), time)  # (layer, mode, pass)
-    seen = np.isfinite(values[:, own]).any(axis=0) & (times <= one.attrs[f"pass_{time}"])
+    times, cells = run[time].values, run if "mode" in run.dims else run.expand_dims(mode=modes)
+    cells = cells.sel(layer=one["snapshot"].values)
+    own = cells[MEASURE].sel(mode=mode).transpose("layer", time).values
+    seen = np.isfinite(own).any(axis=0) & (times <= one.attrs[f"pass_{time}"])
     late = np.flatnonzero(seen & (2 * times >= times[0] + one.attrs[f"pass_{time}"]))[-RECENT_PASSES:]
-    words = f"{MEASURE} at the last passes of this mode"
+    words, dims = f"{MEASURE} at the last passes of this mode", ("snapshot", "evaluation")
     one = one.assign_coords(evaluation=("evaluation", times[late], {"long_name": time}))
-    one = one.assign({RECENT: (("snapshot", "evaluation"), values[:, own, late], {"long_name": words})})
+    one = one.assign({RECENT: (dims, own[:, late], {"long_name": words})})
     if "control" not in modes or mode != "eval" or not len(late):
         return one
     beside = late + (time == "step")  # labelled alike, or the next pass of all
-    inside = np.minimum(beside, len(times) - 1)
-    control = np.where(beside < len(times), values[:, modes.index("control")][:, inside], np.nan)
+    inside, there = np.minimum(beside, len(times) - 1), beside < len(times)
+    without = cells.sel(mode="control").isel({time: inside})
+    control = np.where(there, without[MEASURE].transpose("layer", time).values, np.nan)
     if not np.isfinite(control).any():
         return one
     words = "of the same weights with self-loops as the only edges"
-    one = one.assign({CONTROL_RECENT: (("snapshot", "evaluation"), control, {"long_name": f"{MEASURE} {words}"})})
+    one = one.assign({CONTROL_RECENT: (dims, control, {"long_name": f"{MEASURE} {words}"})})
     one = one.assign({CONTROL: ("snapshot", control[:, -1], {"long_name": f"{MEASURE} {words}"})})
     if "r" in run:
-        likeness = _cells(run, "r", one, len(modes), time)[:, modes.index("control"), inside[-1]]
+        likeness = without["r"].transpose("layer", time).values[:, -1]
         one = one.assign(r_control=("snapshot", likeness, {"long_name": f"r {words}"}))
     return one
-
-
-def _cells(run: "xr.Dataset", name: str, one: "xr.Dataset", n_modes: int, time: str) -> np.ndarray:
-    """A measure of a run at the layers of a pass: ``(layer, mode, pass)``."""
-    names = run["layer"].values.tolist()
-    order = [dim for dim in ("layer", "mode", time) if dim in run[name].dims]
-    values = run[name].transpose(*order).values.reshape(len(names), n_modes, -1)
-    return values[[names.index(layer) for layer in one["snapshot"].values.tolist()]]
 
 
 # ---- the grid
@@ -247,61 +241,26 @@ def as_grid(ds: "xr.Dataset") -> "xr.Dataset":
     layers = list(dict.fromkeys(ds["layer"].values.tolist()))
     modes = [mode for mode in MODES if mode in ds["mode"].values]
     times, first, at = np.unique(ds[time].values, return_index=True, return_inverse=True)
-    row = np.full((len(layers), len(modes), len(times)), -1)
-    places: Any = (
-        [layers.index(name) for name in ds["layer"].values.tolist()],
-        [modes.index(mode) for mode in ds["mode"].values.tolist()],
-        at,
-    )
-    row[places] = np.arange(ds.sizes["snapshot"])
-    _carry_input(row, ds)
-    dims: tuple[str, ...] = ("layer", "mode", time)
-    if len(modes) == 1:
-        row, dims = row[:, 0], ("layer", time)
-    variables = {}
-    for name in ds.data_vars:
-        variables[name] = _spread(ds[name], row, dims) if "snapshot" in ds[name].dims else ds[name]
-    out = xr.Dataset(variables, attrs=ds.attrs)
-    out = out.assign_coords({name: ds[name] for name in ds.coords if "snapshot" not in ds[name].dims})
     last = [ds.isel(snapshot=np.flatnonzero(ds["layer"].values == name)[-1]) for name in layers]
-    along: dict[str, Any] = {"layer": layers, "width": ("layer", [int(one["width"]) for one in last])}
+    along: dict[str, Any] = {"layer": layers, "width": ("layer", [int(one["width"]) for one in last]), time: times}
     along["role"] = ("layer", [str(one["role"].item()) for one in last])
-    along[time] = times
     if time == "step":
         along["epoch"] = (time, ds["epoch"].values[first])
+    row = np.full((len(layers), len(modes), len(times)), -1)
+    own = [[known.index(name) for name in ds[dim].values] for dim, known in (("layer", layers), ("mode", modes))]
+    row[own[0], own[1], at] = np.arange(ds.sizes["snapshot"])
+    recorded = np.any(row >= 0, axis=0)  # (mode, time)
+    for layer in np.flatnonzero(np.array(along["role"][1]) == "input"):  # recorded when it changes
+        latest = np.maximum.accumulate(row[layer].max(axis=0))
+        row[layer] = np.where(recorded & (row[layer] < 0), latest, row[layer])
+    rows = xr.DataArray(row, dims=("layer", "mode", time))
     if len(modes) > 1:
         along["mode"] = modes
     else:
-        out.attrs["pass_mode"] = modes[0]
+        rows, ds = rows.isel(mode=0), ds.assign_attrs(pass_mode=modes[0])
+    spread = [name for name in ds.data_vars if "snapshot" in ds[name].dims]
+    out = ds.drop_vars([name for name in ds.coords if "snapshot" in ds[name].dims]).isel(snapshot=rows)
+    if (rows < 0).any():
+        empty = {name: NOT_RECORDED if ds[name].dtype.kind == "U" else np.nan for name in spread}
+        out = out.assign({name: out[name].where(rows >= 0, empty[name]) for name in spread})
     return out.assign_coords(along)
-
-
-def _carry_input(row: np.ndarray, ds: "xr.Dataset") -> None:
-    """Put the latest input at every pass, ``(layer, mode, time)``, in place: it is recorded when it changes."""
-    recorded = np.any(row >= 0, axis=0)  # (mode, time)
-    roles, seen = ds["role"].values, row.copy()
-    for at, cells in enumerate(seen):
-        if not (roles[cells[cells >= 0]] == "input").all():
-            continue
-        latest = -1
-        for when in range(cells.shape[1]):
-            here = cells[:, when][cells[:, when] >= 0]
-            latest = int(here.max()) if len(here) else latest
-            row[at, recorded[:, when] & (row[at, :, when] < 0), when] = latest
-
-
-def _spread(array: "xr.DataArray", row: np.ndarray, names: tuple[str, ...]) -> "xr.Variable":
-    """A variable with ``snapshot`` replaced by the dimensions of ``row``; NaN where that is -1."""
-    import xarray as xr
-
-    axis, count = array.dims.index("snapshot"), row.ndim
-    values = np.take(array.values, row, axis=axis)  # rows of -1 are overwritten below
-    missing = row < 0
-    front, back = tuple(range(axis, axis + count)), tuple(range(count))
-    values = np.moveaxis(values, front, back).copy()
-    if values.dtype.kind in "ib" and missing.any():
-        values = values.astype(float)
-    if missing.any():
-        values[missing] = NOT_RECORDED if values.dtype.kind == "U" else np.nan
-    values = np.moveaxis(values, back, front)
-    return xr.Variable((*array.dims[:axis], *names, *array.dims[axis + 1 :]), values, array.attrs)

@@ -10,11 +10,6 @@ def tails(observed: np.ndarray, drawn: np.ndarray, weights: np.ndarray | None = 
     """Draws that are at least, and at most, the observed values: ``(S,), (N, S) -> (S,), (S,)``.
 
     Ties count in both tails, and so do draws that are undefined. With ``weights (N,)`` their probabilities are added.
-
-    Examples
-    --------
-    >>> tails(np.array([0.5]), np.array([[0.1], [0.5], [0.9], [np.nan]]))
-    (array([3.]), array([3.]))
     """
     lost = np.isnan(drawn)
     above = (drawn >= observed - TIE) | lost
@@ -27,28 +22,10 @@ def tails(observed: np.ndarray, drawn: np.ndarray, weights: np.ndarray | None = 
 def smallest_p(
     observed: np.ndarray, drawn: np.ndarray, weights: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """p of each statistic by the permutation distribution of the smallest p (Westfall and Young 1993, single step).
+    """p of statistics ``(S,)`` by the distribution of the smallest p over draws ``(N, S)`` of the same orders.
 
-    Parameters
-    ----------
-    observed : ndarray, shape (S,)
-    drawn : ndarray, shape (N, S)
-        The statistics of the same orders.
-    weights : ndarray, shape (N,), optional
-        Probabilities, where ``drawn`` are all arrangements.
-
-    Returns
-    -------
-    p : ndarray, shape (S,)
-    counted : ndarray, shape (S,)
-        Draws whose smallest p is at most that of the statistic.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> p, counted = smallest_p(np.array([3.5, 0.0]), rng.normal(size=(999, 2)))
-    >>> p.round(3).tolist()
-    [0.004, 0.998]
+    Also how many draws have a smallest p of at most that of the statistic (Westfall and Young 1993, single step).
+    ``weights (N,)`` are probabilities, where the draws are all arrangements.
     """
     rows = np.concatenate([observed[None], drawn])
     # All arrangements have the observed one among them.
@@ -63,11 +40,6 @@ def two_sided(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """For each of some values with probabilities: twice the smaller tail that it cuts off.
 
     Undefined values lie at the end of both tails.
-
-    Examples
-    --------
-    >>> two_sided(np.array([0.0, 1.0, 2.0, 2.0]), np.full(4, 0.25)).tolist()
-    [0.5, 1.0, 1.0, 1.0]
     """
     lost = np.isnan(values)
     outside = float(shares[lost].sum())
@@ -82,13 +54,7 @@ def two_sided(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 def adjust(p: np.ndarray) -> np.ndarray:
-    """Benjamini-Hochberg q over the last axis; NaN drop out of the family.
-
-    Examples
-    --------
-    >>> adjust(np.array([0.01, 0.04, np.nan, 0.03])).round(3).tolist()
-    [0.03, 0.04, nan, 0.04]
-    """
+    """Benjamini-Hochberg q over the last axis; NaN drop out of the family."""
     q = np.full(p.shape, np.nan)
     for row in np.ndindex(p.shape[:-1]):
         known = np.flatnonzero(~np.isnan(p[row]))
@@ -103,14 +69,7 @@ def over_columns(p_family: np.ndarray) -> np.ndarray:
 
     Benjamini and Hochberg select columns by their smallest p; within a column p grows by the same factor (Benjamini
     and Bogomolov 2014). With one test per column it is Benjamini and Hochberg's q.
-
-    Examples
-    --------
-    >>> over_columns(np.array([[0.01, 0.5], [0.04, 0.8]])).round(3).tolist()
-    [[0.02, 1.0], [0.04, 0.8]]
     """
-    known = np.isfinite(p_family)
-    smallest = np.where(known, p_family, np.inf).min(axis=1)
-    smallest = np.where(np.isfinite(smallest), smallest, np.nan)
+    smallest = np.fmin.reduce(p_family, axis=1)  # NaN where a column has no test
     factor = adjust(smallest) / smallest
     return np.minimum(1.0, p_family * factor[:, None])

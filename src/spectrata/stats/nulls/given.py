@@ -24,18 +24,9 @@ EXPLAINED = 1e-10  # share of a signal's length below which nothing is left of i
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Covariates of n nodes at one hop.
-
-    Attributes
-    ----------
-    basis : ndarray, shape (n, q)
-        Orthonormal columns that span the covariates and the constant: H = basis basis^T.
-    blocks : ndarray of int, shape (n,)
-        Nodes whose residuals may change places have the same number.
-    """
+    """Covariates of n nodes at one hop: orthonormal columns (n, q) that span them and the constant."""
 
     basis: np.ndarray
-    blocks: np.ndarray
 
     @property
     def leaves_nothing(self) -> bool:
@@ -52,33 +43,18 @@ class Given:
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
-    """What ``given=`` asks for, on the rows that are tested.
+    """What ``given=`` asks for, on the rows that are tested."""
 
-    Attributes
-    ----------
-    name : str
-        "degree", or "covariates" where others were given.
-    numbers : ndarray, shape (n, c)
-        Columns that are the same at every hop; the constant is not among them.
-    blocks : ndarray of int, shape (n,)
-    by_participation : bool
-        Whether log(1 + k) of the tested hop is a further column.
-    note : str
-        What was left out, or nothing.
-    """
-
-    name: str
-    numbers: np.ndarray
-    blocks: np.ndarray
-    by_participation: bool = False
-    note: str = ""
+    name: str  # "degree", or "covariates" where others were given
+    numbers: np.ndarray  # (n, c) columns that are the same at every hop; the constant is not among them
+    blocks: np.ndarray  # (n,) nodes whose residuals may change places have the same number
+    by_participation: bool = False  # whether log(1 + k) of the tested hop is a further column
+    note: str = ""  # what was left out
 
     def at(self, participation: np.ndarray) -> Given:
         """The covariates of a hop with participation ``k (n,)``."""
-        columns = [self.numbers]
-        if self.by_participation:
-            columns.append(np.log1p(participation)[:, None])
-        return Given(independent(np.column_stack(columns)), self.blocks)
+        own = [np.log1p(participation)[:, None]] if self.by_participation else []
+        return Given(independent(np.column_stack([self.numbers, *own])))
 
     def why_untested(self, participation: np.ndarray) -> str:
         """Why a signal has no test given the covariates at a hop where its residual is zero."""
@@ -95,18 +71,10 @@ class Covariates:
 
 
 def independent(columns: np.ndarray) -> np.ndarray:
-    """Orthonormal basis (n, q) of the constant and the columns (n, c); dependent columns drop out.
-
-    Examples
-    --------
-    >>> x = np.arange(5.0)
-    >>> independent(np.column_stack([x, 2 * x + 1, x**2])).shape
-    (5, 3)
-    """
+    """Orthonormal basis (n, q) of the constant and the columns (n, c); dependent columns drop out."""
     from scipy.linalg import qr
 
-    n = len(columns)
-    constant = np.full((n, 1), 1 / np.sqrt(n))
+    constant = np.full((len(columns), 1), 1 / np.sqrt(len(columns)))
     centred = columns - columns.mean(axis=0)
     sizes, before = np.linalg.norm(centred, axis=0), np.linalg.norm(columns, axis=0)
     kept = sizes > DEPENDENT * before
@@ -119,15 +87,7 @@ def independent(columns: np.ndarray) -> np.ndarray:
 
 
 def read_given(given: Any, strat: Stratification) -> Covariates | None:
-    """Take ``given=`` in any accepted form: "degree", numbers, categories, a table, or a list of several of these.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> strat = Stratification(nx.karate_club_graph(), 1, weights=False)
-    >>> read_given("degree", strat).numbers.shape, read_given(["degree", "club"], strat).numbers.shape
-    ((34, 5), (34, 7))
-    """
+    """Take ``given=`` in any accepted form: "degree", numbers, categories, a table, or a list of several of these."""
     if given is None or given is False:
         return None
     pieces: list[np.ndarray] = []
@@ -164,11 +124,8 @@ def _several(given: Any) -> Sequence[Any]:
 def _columns_of(one: Any, graph: Graph) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Columns of numbers, and codes of categories, of one covariate in the graph's order."""
     if hasattr(one, "columns") and hasattr(one, "iloc"):
-        found: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
-        for at in range(one.shape[1]):
-            for into, more in zip(found, _columns_of(one.iloc[:, at], graph), strict=True):
-                into += more
-        return found
+        found = [_columns_of(one.iloc[:, at], graph) for at in range(one.shape[1])]
+        return [column for numbers, _ in found for column in numbers], [code for _, codes in found for code in codes]
     kind = getattr(getattr(one, "dtype", None), "kind", "")
     try:
         if kind in "OUSb" and kind:
@@ -185,14 +142,14 @@ def _columns_of(one: Any, graph: Graph) -> tuple[list[np.ndarray], list[np.ndarr
     return [], [codes - codes.min()]  # nodes without a label are a category of their own
 
 
-def _degrees(strat: Stratification) -> np.ndarray:
-    """Weighted degree of every node."""
-    return participation(strat, strat.hops[0] if _by_distance(strat) else 1)
-
-
 def _by_distance(strat: Stratification) -> bool:
     """Whether the strata are intervals of distance instead of hops."""
     return not all(isinstance(hop, (int, np.integer)) for hop in strat.hops)
+
+
+def _degrees(strat: Stratification) -> np.ndarray:
+    """Weighted degree of every node."""
+    return participation(strat, strat.hops[0] if _by_distance(strat) else 1)
 
 
 def _degree_columns(strat: Stratification) -> tuple[np.ndarray, str]:
@@ -210,13 +167,7 @@ def participation(strat: Stratification, hop: Any) -> np.ndarray:
     """Sum of the weights of each node's pairs at a hop, shape (n,); 0 past the diameter."""
 
     def make() -> np.ndarray:
-        if hop == 1 and hop not in strat.hops:
-            graph = strat.graph
-            weights = None if graph.weights is None else np.repeat(graph.weights, 2)
-            return np.bincount(graph.edges.ravel(), weights, graph.n_nodes).astype(float)
-        if hop in strat.hops:
-            return strat.strata.at(hop).degrees
-        near = Strata(strat.graph, hop, strat.strata.hop_weights)
+        near = strat.strata if hop in strat.hops else Strata(strat.graph, hop, strat.strata.hop_weights)
         return near.at(hop).degrees if hop in near.hops else np.zeros(strat.graph.n_nodes)
 
     return strat.remember(("participation", hop), make)
@@ -226,13 +177,6 @@ def degree_runs(degrees: np.ndarray, within: np.ndarray) -> np.ndarray:
     """Runs of neighbouring degrees with at least 10 nodes each, within blocks: numbers of shape (n,).
 
     Nodes of equal degree stay together. A run is shorter where the next degree is more than 4 times its first.
-
-    Examples
-    --------
-    >>> degree_runs(np.repeat([1.0, 2.0, 3.0, 9.0], [8, 8, 11, 3]), np.zeros(30, dtype=int))[::7].tolist()
-    [0, 0, 0, 1, 1]
-    >>> degree_runs(np.repeat([3.0, 400.0], [400, 3]), np.zeros(403, dtype=int))[[0, 399, 400]].tolist()
-    [0, 0, 1]
     """
     found = np.empty(len(degrees), dtype=np.int64)
     number = 0

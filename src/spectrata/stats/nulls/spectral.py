@@ -19,30 +19,11 @@ class Surrogates:
 
     The coefficients of an eigenspace are multiplied by a random rotation, which is a random sign where the eigenspace
     has one dimension; all columns of a vector are rotated together. Components with eigenvalue 0 stay as they are:
-    what is constant on connected parts is the same in every surrogate.
-
-    Parameters
-    ----------
-    basis : EigenBasis
-        All components.
-    values : ndarray, shape (n, d)
-        The signal.
-    seed : int
-    stream : int
-        Surrogates of different streams are independent.
-
-    Examples
-    --------
-    >>> import networkx as nx, spectrata as st
-    >>> ring = st.Stratification(nx.cycle_graph(6), 1)
-    >>> surrogates = Surrogates(ring.basis(1), np.arange(6.0)[:, None])
-    >>> drawn = surrogates.draw(0, 3)
-    >>> drawn.shape, np.linalg.norm(drawn, axis=0).round(6).ravel().tolist()
-    ((6, 1, 3), [7.416198, 7.416198, 7.416198])
+    what is constant on connected parts is the same in every surrogate. Surrogates of two streams are independent.
     """
 
-    basis: EigenBasis
-    values: np.ndarray
+    basis: EigenBasis  # all components
+    values: np.ndarray  # (n, d)
     seed: int = 0
     stream: int = 0
 
@@ -122,14 +103,7 @@ class Surrogates:
 
 
 def haar(normal: np.ndarray) -> np.ndarray:
-    """Random orthonormal columns ``(count, size, rank)`` from normal ones, all directions equally likely.
-
-    Examples
-    --------
-    >>> frames = haar(np.random.default_rng(0).standard_normal((2, 5, 3)))
-    >>> bool(np.allclose(frames.transpose(0, 2, 1) @ frames, np.eye(3)))
-    True
-    """
+    """Random orthonormal columns ``(count, size, rank)`` from normal ones, all directions equally likely."""
     if normal.shape[2] == 1:
         return normal / np.linalg.norm(normal, axis=1, keepdims=True)
     frames, triangle = np.linalg.qr(normal)

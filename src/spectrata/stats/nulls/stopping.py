@@ -33,35 +33,21 @@ Counted = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray] | None]
 
 
 def looks(n_nodes: int, draws: int | None = None) -> tuple[int, ...]:
-    """Numbers of orders at which a test looks at its p.
-
-    Examples
-    --------
-    >>> looks(100), looks(100, 99_999), looks(100, 199), looks(200_000)
-    ((999, 9999), (999, 99999), (199,), (499,))
-    """
+    """Numbers of orders at which a test looks at its p: (999, 9999) by default."""
     if draws is None:
         return LARGE_LOOKS if n_nodes > LARGE_NODES else LOOKS
-    if whole(draws, "draws", 0) and draws < LEAST_DRAWS:
-        raise OptionError(
-            f"{argument('draws', draws)} cannot give a p of {LEVEL}; use {LEAST_DRAWS} or more, or 0 for no p."
-        )
+    if whole(draws, "draws", 0) == 0:
+        return ()
+    if draws < LEAST_DRAWS:
+        words = f"cannot give a p of {LEVEL}; use {LEAST_DRAWS} or more, or 0 for no p."
+        raise OptionError(f"{argument('draws', draws)} {words}")
     if draws > MOST_DRAWS:
         raise OptionError(f"{argument('draws', draws)} is more than {MOST_DRAWS:,}.")
-    if draws == 0:
-        return ()
     return (draws,) if draws <= LOOKS[0] else (LOOKS[0], draws)
 
 
 def interval(count: np.ndarray, total: np.ndarray | int) -> tuple[np.ndarray, np.ndarray]:
-    """The 99.9 % interval of a share of which ``count`` of ``total`` draws were counted (Clopper and Pearson).
-
-    Examples
-    --------
-    >>> low, high = interval(np.array([0, 25]), 999)
-    >>> low.round(4).tolist(), high.round(4).tolist()
-    ([0.0, 0.0118], [0.0076, 0.0457])
-    """
+    """The 99.9 % interval of a share of which ``count`` of ``total`` draws were counted (Clopper and Pearson)."""
     from scipy.special import betaincinv
 
     count, total = np.broadcast_arrays(np.asarray(count, float), np.asarray(total, float))
@@ -123,19 +109,10 @@ class Chance:
 def run_family(
     observed: np.ndarray, draw: Draw, at: tuple[int, ...], n_nodes: int, counted: Counted = lambda which: None
 ) -> Chance:
-    """Test statistics by themselves and as one family.
+    """Test statistics ``observed (S,)`` by themselves and as one family, at the ``looks`` in ``at``.
 
-    Parameters
-    ----------
-    observed : ndarray, shape (S,)
-        NaN where a statistic is undefined; it is then no member of the family.
-    draw : function
-        ``draw(start, stop, which)`` has the values of statistics ``which`` under orders ``start`` to ``stop - 1``.
-    at : tuple of int
-        From ``looks``.
-    n_nodes : int
-    counted : function
-        All arrangements of one statistic, or of the whole family, where they are few enough.
+    A statistic that is NaN is no member of the family. Arrangements are ``counted`` for one statistic, or for the whole
+    family, where they are few enough.
     """
     known = np.flatnonzero(np.isfinite(observed))
     result = Chance.unknown(observed.shape)

@@ -13,13 +13,7 @@ BLOCK = 64  # rotated signals made by one random generator
 
 
 def exchange_signs(seed: int, n: int, draws: int) -> np.ndarray:
-    """Draw for every node whether two signals are exchanged there (-1): ``(1 + draws, n)``, the first row without.
-
-    Examples
-    --------
-    >>> exchange_signs(0, 3, 2)[0].tolist()
-    [1.0, 1.0, 1.0]
-    """
+    """Draw for every node whether two signals are exchanged there (-1): ``(1 + draws, n)``, the first row without."""
     signs = np.ones((1 + draws, n))
     signs[1:] = np.random.default_rng([seed, 0x5A4B]).choice([-1.0, 1.0], size=(draws, n))
     return signs

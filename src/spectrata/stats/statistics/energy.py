@@ -33,12 +33,6 @@ def shares_of(magnitude: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, np.n
     """Compute the shares of the energy off zero, and that energy: ``(A, R, H, G) -> (A, R, H, G), (A, R, H)``.
 
     NaN at zero groups, and where all that is off zero is rounding.
-
-    Examples
-    --------
-    >>> share, energy = shares_of(np.array([[[[5.0, 1.0, 2.0]]]]), np.array([[True, False, False]]))
-    >>> share.tolist(), energy.tolist()
-    ([[[[nan, 0.2, 0.8]]]], [[[5.0]]])
     """
     even, scale = squarable(np.nan_to_num(magnitude))
     off = np.where(zero, 0.0, even**2)

@@ -36,15 +36,6 @@ class Share(Statistic):
         return np.einsum("cbd,cbd->b", found, found) / ends.variation
 
 
-def coefficients(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues of all components on the pairs' nodes, and the form ``(components, m)``: U^T k^1/2."""
-    basis = pairs.basis
-    kept = np.concatenate([part.columns for part in basis.parts]) if basis.parts else np.empty(0, dtype=int)
-    kept = np.sort(kept)
-    vectors = basis.dense()[np.ix_(pairs.nodes, kept)]
-    return basis.values[kept], (vectors * np.sqrt(pairs.k)[:, None]).T
-
-
 def bands(pairs: Pairs) -> dict[str, np.ndarray]:
     """Components of the first and last of four bands and of the Fiedler eigenspace, where they may be named."""
     basis = pairs.basis
@@ -75,15 +66,13 @@ def shares(pairs: Pairs) -> list[Share]:
     ]
 
 
-def between_parts(obs: Observation) -> float:
+def between_parts(obs: Observation) -> np.ndarray:
     """The share of the components with eigenvalue 0: variation between the means of connected parts."""
     ends, pairs = moved(obs), obs.pairs
-    count = int(pairs.parts.max(initial=-1)) + 1
-    total = np.bincount(pairs.parts, pairs.k, count)
-    sums = np.column_stack(
-        [np.bincount(pairs.parts, pairs.k * column, count) for column in ends.values[:, 0].T]
-    )  # (parts, d)
-    return float(np.sum(sums**2 / total[:, None]) / ends.variation[0])
+    total = np.bincount(pairs.parts, pairs.k)
+    sums = np.zeros((len(total), obs.width))
+    np.add.at(sums, pairs.parts, pairs.k[:, None] * ends.values[:, 0])
+    return np.sum(sums**2 / total[:, None], axis=0 if obs.separate else None) / ends.variation[0]
 
 
 def described(obs: Observation, strat: Stratification) -> dict[str, float]:

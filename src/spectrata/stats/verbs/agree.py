@@ -33,18 +33,13 @@ NO_VARIANCE = "no variance among nodes with a pair"
 NOT_TESTED = f"not tested above {MOST_NODES:,} nodes"
 LONG_NAMES = {
     "r": "correlation of the two signals at the two ends of a pair; at hop 0, of the same node",
-    "p": "two-sided p of this hop, the largest over the nulls",
-    "p_family": "p corrected over the hops, the largest over the nulls",
-    "q": "q over columns",
     "verdict": "agree, opposite, chance, too smooth to judge, or not tested",
-    "near_level": "whether the verdict could differ with more surrogates",
     "chance_low": "2.5 % quantile of r under the nulls, the lowest of them",
     "chance_high": "97.5 % quantile of r under the nulls, the highest of them",
-    "n_pairs": "pairs of nodes at this hop distance; at hop 0, nodes",
-    "status": "ok, or why there is no p",
 }
 BATCH = 2**22  # numbers of a batch of surrogates
 COLUMNS_AT_ONCE = 2_000  # whose correlations with all surrogates are kept
+Draw = Callable[[int, int], np.ndarray]  # start, stop -> (n, d, stop - start)
 
 
 def agree(
@@ -76,14 +71,8 @@ def agree(
     a, b : array, mapping, DataFrame, DataArray, tensor or path
         Two signals, or a table and one signal: every column of the table is compared with the signal. Vectors need
         the same columns in the same coordinates.
-    hops : None, int or iterable of int
-        As for :func:`spectrata.spectra`; hop 0 is always there.
-    columns : {"auto", "joint", "separate"}
-        How a table is read; "auto" reads a table with column names column by column, an array as vectors.
-    metric : {"auto", "angular", "euclidean"}
-        Of vectors, as for :func:`spectrata.spectra`.
-    weights
-        Edge weights, as for :func:`spectrata.spectra`.
+    hops, columns, metric, weights
+        As for :func:`spectrata.correlogram`; hop 0 is always there.
     null : {"spectral", "permutation"}
         "permutation" ignores smoothness.
     draws : int, optional
@@ -132,17 +121,19 @@ def agree(
     value = np.column_stack([Agreement(one, compared.many, compared.rounding).of(compared.one)[0] for one in ends])
     status = np.where(np.isnan(value), NO_VARIANCE, "ok").astype(object)  # (C, H)
     facts: dict[str, Any] = {"kind": "agree", "null": null, "draws": max(at, default=0), "seed": seed}
-    sources = []
+    sources: list[tuple[Draw, np.ndarray]] = []
     if null == "permutation":
-        sources = [(_permuted(compared.one, seed), compared.many)]
+        one = compared.one[..., 0]
+        sources = [(lambda start, stop: np.moveaxis(one[orders(seed, n, start, stop)], 0, 2), compared.many)]
     elif n > MOST_NODES:
         status[status == "ok"] = NOT_TESTED
         notes.append(f"Above {MOST_NODES:,} nodes r has no p.")
     else:
-        facts["effective"], sources = _surrogates(strat, compared, seed)
+        near = strat if strat.hops[0] == 1 or not isinstance(strat.hops[0], int) else Stratification(strat.graph, 1)
+        facts["effective"], sources = _surrogates(near, compared, seed)
         if facts["effective"] < LEAST_EFFECTIVE:
             status[status == "ok"] = TOO_SMOOTH if facts["effective"] > 0 else CONSTANT
-        first = strat.strata.at(strat.hops[0])
+        first = near.strata.at(near.hops[0])
         status[_is_flat(compared.many, first.parts)] = CONSTANT
         notes += ["What is constant on connected parts is not tested."] if first.n_parts > 1 else []
     tested = np.where(status == "ok", value, np.nan)
@@ -187,54 +178,34 @@ def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> C
             raise SignalTypeError(f"{name} has labels; agree compares numbers or vectors.")
     tables = [len(reading.columns) > 1 for reading in (first, second)]
     if all(tables):
-        raise OptionError(
-            f"a and b are tables; compare a table with one signal, or use {argument('columns', 'joint')} for vectors."
-        )
+        joint = argument("columns", "joint")
+        raise OptionError(f"a and b are tables; compare a table with one signal, or use {joint} for vectors.")
     if tables[0]:
         first, second = second, first
-    one, rounding = _values(strat, first, 0)
-    found = [_values(strat, second, at) for at in range(len(second.columns))]
-    many = np.stack([values for values, _ in found], axis=2)
-    if many.shape[1] != one.shape[1]:
-        widths = f"{one.shape[1]} and {many.shape[1]}"
-        raise SignalTypeError(
-            f"The signals have {widths} columns; vectors need the same columns. "
-            f"{argument('columns', 'separate')} compares every "
-            "column of a table with one signal."
-        )
+    pairs = pairs_of(strat, strat.hops[0])
+    one, *others = (column.observed(0, pairs) for column in (first.columns[0], *second.columns))
+    if one.width != others[0].width:
+        words = f"The signals have {one.width} and {others[0].width} columns; vectors need the same columns."
+        raise SignalTypeError(f"{words} {argument('columns', 'separate')} compares every column with one signal.")
     # A constant signal is 0 throughout, whatever its rounding; it must not decide over the other columns.
-    error = max((error for error in (rounding, *(other for _, other in found)) if error < 1), default=0.0)
-    return Compared(one[:, :, None], many, error, replace(second, separate=any(tables), snapshots=None))
-
-
-def _values(strat: Stratification, reading: Reading, at: int) -> tuple[np.ndarray, float]:
-    """One column ``(n, d)``, centred, with the largest entry 1, and the rounding of its differences."""
-    obs = reading.columns[at].observed(0, pairs_of(strat, strat.hops[0]))
-    return obs.values, float(obs.rounding)
+    error = max((float(obs.rounding) for obs in (one, *others) if obs.rounding < 1), default=0.0)
+    many = np.stack([obs.values for obs in others], axis=2)
+    return Compared(one.values[:, :, None], many, error, replace(second, separate=any(tables), snapshots=None))
 
 
 def _is_flat(many: np.ndarray, parts: np.ndarray) -> np.ndarray:
     """Which signals ``(n, d, C)`` are constant on every connected part, shape (C,)."""
-    sizes = np.bincount(parts)
-    flat = many.reshape(len(many), -1)
-    sums = np.zeros((len(sizes), flat.shape[1]))
-    np.add.at(sums, parts, flat)
-    left = np.abs(flat - (sums / sizes[:, None])[parts]).max(axis=0).reshape(many.shape[1:])
-    return left.max(axis=0) <= 1e-12
+    sums = np.zeros((parts.max() + 1, *many.shape[1:]))
+    np.add.at(sums, parts, many)
+    means = sums / np.bincount(parts)[:, None, None]
+    return np.abs(many - means[parts]).max(axis=(0, 1)) <= 1e-12
 
 
 # ---- nulls
 
-Draw = Callable[[int, int], np.ndarray]  # start, stop -> (n, d, stop - start)
 
-
-def _permuted(one: np.ndarray, seed: int) -> Draw:
-    return lambda start, stop: np.moveaxis(one[orders(seed, len(one), start, stop), :, 0], 0, 2)
-
-
-def _surrogates(strat: Stratification, compared: Compared, seed: int) -> tuple[float, list[tuple[Draw, np.ndarray]]]:
+def _surrogates(near: Stratification, compared: Compared, seed: int) -> tuple[float, list[tuple[Draw, np.ndarray]]]:
     """The smallest effective number of components, and surrogates with what they are compared with."""
-    near = strat if strat.hops[0] == 1 or not isinstance(strat.hops[0], int) else Stratification(strat.graph, 1)
     sides = [(compared.one, compared.many)]
     if not compared.reading.separate:
         sides.append((compared.many, compared.one))

@@ -124,13 +124,12 @@ def calibrate(
     """
     one_of(level, "level", LEVELS)
     whole(seed, "seed", 0)
-    if is_bands(graph):
-        from spectrata.stats.verbs.calibrate_bands import calibrate_bands
-
-        refuse_graph_arguments("A result", hops=hops, weights=weights)
-        return calibrate_bands(graph, signal, algorithms, null, draws, seed)
     if hasattr(graph, "variables"):
         refuse_graph_arguments("A result", hops=hops, weights=weights)
+        if is_bands(graph):
+            from spectrata.stats.verbs.calibrate_bands import calibrate_bands
+
+            return calibrate_bands(graph, signal, algorithms, null, draws, seed)
         return calibrate_result(graph, signal, algorithms, null=null, level=level, bands=bands, draws=draws, seed=seed)
     strat = as_stratification(graph, hops, weights)
     known = by_column(as_signal(signal, strat.graph), columns, metric)
@@ -145,13 +144,10 @@ def calibrate_result(
     ds: "xr.Dataset",
     signal: Any = None,
     algorithms: str | Iterable[str] | None = None,
-    *,
     strat: Stratification | None = None,
-    null: Any = "permutation",
     level: str = "eigenspace",
     bands: int = 4,
-    draws: int | None = None,
-    seed: int = 0,
+    **null: Any,
 ) -> "xr.Dataset":
     """Test a result as it was computed: the same graph, operator, metric and options, on bases at hand in ``strat``."""
     result = view(ds)
@@ -164,7 +160,7 @@ def calibrate_result(
     if known.separate is None:
         known = by_column(known, result.options.get("columns", "joint"), result.metric)
     case = Case(strat, known, result.metric, result.options["zero_vectors"], plan, level, bands)
-    return _calibrated(case, null, draws, seed)
+    return _calibrated(case, **null)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +232,7 @@ class Case:
         return potential(self.signal, self.metric, self.zero_vectors, self.strat.graph.names)
 
 
-def _calibrated(case: Case, null: Any, draws: int | None, seed: int) -> "xr.Dataset":
+def _calibrated(case: Case, null: Any = NULLS[0], draws: int | None = None, seed: int = 0) -> "xr.Dataset":
     strat, signal = case.strat, case.signal
     if case.plan.n_eigs is not None:
         raise OptionError("A share of the energy needs all components; leave out n_eigs.")
@@ -248,14 +244,18 @@ def _calibrated(case: Case, null: Any, draws: int | None, seed: int) -> "xr.Data
     permutes, tie = isinstance(null, str) and null == NULLS[0], SINGLE_TIE if case.plan.dtype == "float32" else 0.0
     out = chance_of_shares(share, drawn, at, case.all_arrangements if permutes and at else None, tie)
     if permutes:
-        out["chance"] = _expected(case, out["chance"], groups, count)
+        _expect(case, out["chance"], groups, count)
     columns = 1 if signal.separate is None else len(signal.separate)
     fixed = (out["chance_high"] - out["chance_low"] <= TIE) & (np.abs(share - out["chance_low"]) <= TIE)
     family = np.where(fixed, np.nan, out["p"]).reshape(len(share), share.shape[1] // columns, -1)
     out["q"] = np.where(fixed, 1.0, adjust(family).reshape(share.shape))
     facts = {"null": null if isinstance(null, str) else "draws", "draws": at[0] if at else 0, "level": case.level}
     facts |= {"draws_seed": seed, "q_family": FAMILY}
-    return _labelled(spectra, {"magnitude": magnitude, "share": share} | out, fixed, energy, (groups, count), facts)
+    out |= {"magnitude": magnitude, "share": share}
+    by_hop = {"energy": energy, "status": add_notes(spectra.status, _words(out, fixed, facts)).astype(str)}
+    return _labelled(
+        spectra, with_ratio(out), by_hop, dict(level_coordinates(spectra, groups, count, case.level)), facts
+    )
 
 
 def _null(case: Case, null: Any, draws: int | None, seed: int) -> tuple[Drawn, tuple[int, ...]]:
@@ -269,9 +269,8 @@ def _null(case: Case, null: Any, draws: int | None, seed: int) -> tuple[Drawn, t
         raise OptionError(f"null={null!r} is not one of {', '.join(NULLS)}; or give the signals of untrained models.")
     if null == "rewire":
         if case.level != "band":
-            raise OptionError(
-                "null='rewire' changes the graph, and eigenspaces of two graphs do not correspond; use level='band'."
-            )
+            words = "changes the graph, and eigenspaces of two graphs do not correspond; use level='band'."
+            raise OptionError(f"null='rewire' {words}")
         if strat.weights:
             raise OptionError("null='rewire' swaps edges and leaves them no weights; use weights=False.")
         return partial(case.on_rewired, seed), looks(n, REWIRED if draws is None else draws)
@@ -287,25 +286,20 @@ def _null(case: Case, null: Any, draws: int | None, seed: int) -> tuple[Drawn, t
 def _given_draws(null: Any, strat: Stratification, known: Signal) -> Signal:
     given = as_signal(null, strat.graph)
     if len(given.values) < 2:
-        raise OptionError(
-            "null holds one signal; give the embeddings of several untrained models, shape (draws, n, d)."
-        )
-    columns = known.values.shape[2] if known.separate is None else len(known.separate)
-    if given.values.shape[2] != columns:
-        raise OptionError(
-            f"The signal has {columns} columns and those of null have {given.values.shape[2]}, so that their "
-            "magnitudes do not compare; give embeddings of the same width."
-        )
+        raise OptionError("null holds one signal; give embeddings of several untrained models, shape (draws, n, d).")
+    columns, width = known.values.shape[2] if known.separate is None else len(known.separate), given.values.shape[2]
+    if width != columns:
+        words = f"The signal has {columns} columns and those of null have {width}, so that their magnitudes do not"
+        raise OptionError(f"{words} compare; give embeddings of the same width.")
     return given if known.separate is None else by_column(replace(given, columns=None), "separate")
 
 
-def _expected(case: Case, mean: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
-    """The share that permutations give on average, ``(A, R, H, count)``: for gft the ratio of exact mean energies.
+def _expect(case: Case, chance: np.ndarray, groups: np.ndarray, count: int) -> None:
+    """Put the ratio of exact mean energies in place of the mean share of gft, ``(A, R, H, count)``.
 
     A component off zero whose coefficients ``A_i`` add up to 0 has the mean energy ``v norm(A_i)^2``, with the
     variance ``v`` of the signal; for the combinatorial Laplacian all norms are 1.
     """
-    out = mean.copy()
     exact = [index for index, row in enumerate(case.plan.rows) if row.exact]
     for at, hop in enumerate(case.strat.hops if exact and case.plan.options.operator.has_constants else ()):
         basis = case.strat.prepared(hop, case.plan)[1]
@@ -314,42 +308,30 @@ def _expected(case: Case, mean: np.ndarray, groups: np.ndarray, count: int) -> n
             weight = weight * np.sum(coefficients_of(basis) ** 2, axis=0)
         inside = groups[at, : basis.n]
         sizes = np.bincount(inside[inside >= 0], weight[inside >= 0], count)
-        out[exact, :, at] = np.where(sizes > 0, sizes / max(weight.sum(), FLOOR), np.nan)
-    return out
+        chance[exact, :, at] = np.where(sizes > 0, sizes / max(weight.sum(), FLOOR), np.nan)
 
 
 # ---- the Dataset
 
 
 def _labelled(
-    spectra: View,
-    out: dict[str, np.ndarray],
-    fixed: np.ndarray,
-    energy: np.ndarray,
-    grouped: tuple[np.ndarray, int],
-    facts: dict[str, Any],
+    spectra: View, out: dict[str, Any], by_hop: dict[str, Any], coords: dict[str, Any], facts: dict[str, Any]
 ) -> "xr.Dataset":
     import xarray as xr
 
     level, given = facts["level"], spectra.ds
     last = "band" if level == "band" else "component"
-    variables: dict[str, Any] = {name: spectra.placed(array, "hop", last) for name, array in with_ratio(out).items()}
+    variables: dict[str, Any] = {name: spectra.placed(array, "hop", last) for name, array in out.items()}
     # A signal and its draws are read in one basis, so that its errors do not decide between them.
     variables["magnitude_error"] = spectra.placed(np.full_like(out["magnitude"], np.nan), "hop", last)
-    variables["energy"] = spectra.placed(energy, "hop")
-    status = add_notes(spectra.status, _words(out, fixed, facts))
-    variables["status"] = spectra.placed(status.astype(str), "hop")
+    variables |= {name: spectra.placed(array, "hop") for name, array in by_hop.items()}
     variables |= {name: given[name] for name in ("gradient_norm", "edges", "edge_weight") if name in given}
     names = ("complete", "n_edges", "n_parts", "n_singletons", "node", "made_with")
-    coords: dict[str, Any] = {name: given[name] for name in names if name in given.coords}
-    coords |= {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)} | spectra.row_coordinates()
-    coords |= level_coordinates(spectra, *grouped, level)
-    if level == "component":
-        coords["component"] = spectra.component
-    attributes = attributes_of(given, "calibration") | facts
-    if level == "eigenspace":
-        attributes[MERGED] = "eigenspaces"
-    return with_long_names(xr.Dataset(variables, coords, attributes))
+    coords |= {name: given[name] for name in names if name in given.coords} | spectra.row_coordinates()
+    coords |= {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)}
+    coords |= {"component": spectra.component} if level == "component" else {}
+    facts |= {MERGED: "eigenspaces"} if level == "eigenspace" else {}
+    return with_long_names(xr.Dataset(variables, coords, attributes_of(given, "calibration") | facts))
 
 
 def _words(out: dict[str, np.ndarray], fixed: np.ndarray, facts: dict[str, Any]) -> np.ndarray:

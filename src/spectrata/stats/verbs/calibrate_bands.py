@@ -67,24 +67,13 @@ def calibrate_bands(
 
     out = {"share": share} | chance_of_shares(share, drawn, at)
     out["q"] = adjust(out["p"].reshape(*share.shape[:2], -1)).reshape(share.shape)
-    return _labelled(spectra, with_ratio(out), at[0] if at else 0)
+    # Without the share of components in each band, which band_spectra calls chance too.
+    kept = ds[["energy", "status", "edges", "gradient_norm"]].drop_vars("chance", errors="ignore")
+    kept.attrs = attributes_of(ds, "calibration") | {"null": null, "draws": max(at, default=0), "level": "band"}
+    return kept.assign({name: spectra.placed(array, "hop", "band") for name, array in with_ratio(out).items()})
 
 
 def _shares(spectra: View) -> np.ndarray:
     """Shares of the energy off zero, ``(A, R, H, B)``."""
     known = view(spectra.ds.assign(energy=band_energy_shares(spectra.ds)), spectra.name)
     return known.stacked("energy", "algorithm", "hop", "band")
-
-
-def _labelled(spectra: View, out: dict[str, np.ndarray], draws: int) -> "xr.Dataset":
-    import xarray as xr
-
-    ds = spectra.ds
-    variables: dict[str, Any] = {name: spectra.placed(array, "hop", "band") for name, array in out.items()}
-    # Without their coordinates, among which is the share of components in each band, also called chance.
-    variables |= {name: ds[name].variable for name in ("energy", "status", "edges", "gradient_norm")}
-    kept = ["algorithm", "hop", "band", "band_lower", "band_upper", "band_size"]
-    kept += ["n_edges", "n_parts", "n_singletons", "made_with"]
-    coordinates = {name: ds[name].variable for name in kept if name in ds.coords} | spectra.row_coordinates()
-    facts = {"null": "permutation", "draws": draws, "level": "band"}
-    return xr.Dataset(variables, coordinates, attributes_of(ds, "calibration") | facts)

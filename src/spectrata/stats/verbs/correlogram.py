@@ -13,27 +13,6 @@ from spectrata.stats.verbs.write_back import write_back
 if TYPE_CHECKING:
     import xarray as xr
 
-LONG_NAMES = {
-    "r": "correlation between the two ends of a pair: above 0 alike, below 0 unlike",
-    "p": "two-sided permutation p of this hop by itself",
-    "p_family": "p corrected over all hops and snapshots (Westfall and Young)",
-    "r_given": "r of what the covariates leave of the signal",
-    "p_given": "two-sided p given the covariates, of this hop by itself",
-    "p_family_given": "p_given corrected over all hops and snapshots",
-    "q": "false discovery rate over columns, of p_family",
-    "q_given": "false discovery rate over columns, of p_family_given",
-    "verdict": "alike, unlike, chance, or how the two tests differ, at the level .05",
-    "near_level": "whether a corrected p is so near .05 that more permutations could change the verdict",
-    "chance_low": "2.5 % quantile of r under permutation, of one hop at a time",
-    "chance_high": "97.5 % quantile of r under permutation, of one hop at a time",
-    "participation": "endpoint variance over the variance of all nodes",
-    "geary": "Geary's ratio: participation times 1 - r",
-    "moran": "Moran's I",
-    "p_from_tail": "whether p comes from a generalised Pareto tail of the permutations",
-    "status": "ok, or why values are NaN, or what makes the hop weak evidence",
-    "n_pairs": "pairs of nodes at this hop distance",
-}
-
 
 def correlogram(
     graph: Any,
@@ -91,7 +70,8 @@ def correlogram(
     Dataset
         Over ``([snapshot,] [column,] hop)``: ``r``, ``p``, ``p_family``, ``r_given``, ``p_given``,
         ``p_family_given``, ``verdict``, ``near_level``, ``chance_low``, ``chance_high``, ``participation``,
-        ``geary``, ``moran`` for numbers, ``status``, ``n_pairs``; with columns ``q``, ``q_given``, ``p_from_tail``.
+        ``between_parts``, ``geary``, ``moran`` for numbers, ``status``, ``n_pairs``; with columns ``q``, ``q_given``,
+        ``p_from_tail``.
 
     Notes
     -----
@@ -124,15 +104,14 @@ def correlogram(
 def dataset(results: Results, kind: str) -> "xr.Dataset":
     """The Dataset of the tests of r."""
     reading, made, covariates = results.reading, results.made, results.covariates
-    participation, moran = results.facts["participation"], results.facts["moran"]
     of_r = {"r": made.value, "p": made.chance.p, "p_family": made.chance.p_family}
     of_r |= {"r_given": made.value_given, "p_given": made.given.p, "p_family_given": made.given.p_family}
     of_r |= {"near_level": results.near_level, "chance_low": made.chance.low, "chance_high": made.chance.high}
     if reading.separate:
         of_r |= {"q": results.q[0], "q_given": results.q[1], "p_from_tail": made.chance.by_tail}
     arrays = {name: array[0] for name, array in of_r.items()}
-    arrays |= {"participation": participation, "geary": participation * (1 - made.value[0])}
-    arrays |= {"moran": moran} if np.isfinite(moran).any() else {}
+    arrays |= {name: array for name, array in results.facts.items() if name != "moran" or np.isfinite(array).any()}
+    arrays |= {"geary": arrays["participation"] * (1 - made.value[0])}
     arrays |= {"verdict": results.verdicts()[0], "status": results.status.astype(str)}
     same = (results.n_pairs == results.n_pairs[0]).all()
     n_pairs = ("hop", results.n_pairs[0]) if same else (("column", "hop"), results.n_pairs)
@@ -140,4 +119,4 @@ def dataset(results: Results, kind: str) -> "xr.Dataset":
     facts |= {"seed": results.seed, "given": results.given, "n_dimensions": reading.columns[0].values.shape[2]}
     note = f"{reading.note} {covariates.note if covariates else ''}".strip()
     facts |= {name: words for name, words in (("note", note), ("snapshot_kind", reading.snapshot_kind)) if words}
-    return labelled(reading, arrays, ("hop",), {"n_pairs": n_pairs}, LONG_NAMES, facts)
+    return labelled(reading, arrays, ("hop",), {"n_pairs": n_pairs}, {}, facts)

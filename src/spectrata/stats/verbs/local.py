@@ -34,16 +34,9 @@ WORDS: dict[str, dict[Any, str]] = {
 LONG_NAMES = {
     "r": "part of the node in r: they add up to r of the hop",
     "p": "two-sided p of the node, others in random order",
-    "q": "q over all nodes, hops and columns (Benjamini and Hochberg)",
-    "r_given": "the same as r for what covariates leave of the signal",
     "p_given": "two-sided p, residuals of neighbours in random order within blocks",
-    "q_given": "q of p_given",
     "verdict": "what the node is among its neighbours, where both q are at most .05",
-    "chance_low": "2.5 % quantile of r under the first null",
-    "chance_high": "97.5 % quantile of r under the first null",
     "participation": "sum of the weights of the node's pairs",
-    "n_pairs": "pairs of nodes at this hop distance",
-    "status": "ok, or why values are NaN",
 }
 MANY_NODES = 20_000
 NUMBERS = ("r", "p", "q", "r_given", "p_given", "q_given", "chance_low", "chance_high", "participation")
@@ -75,16 +68,8 @@ def local(
     graph : graph-like, path or Stratification
     signal : array, mapping, DataFrame, DataArray, tensor or path
         Numbers, vectors or texts, as for :func:`spectrata.correlogram`.
-    hops : None, int or iterable of int
-        As for :func:`spectrata.spectra`.
-    labels : bool
-        Read whole numbers as class codes.
-    columns, metric
+    hops, labels, columns, metric, weights, given
         As for :func:`spectrata.correlogram`.
-    weights
-        Edge weights, as for :func:`spectrata.spectra`.
-    given : "degree", array, table, list of these, or None
-        Covariates of the second test.
     draws : int, optional
         Orders; by default 999, and 9,999 for nodes whose p is small.
     seed : int

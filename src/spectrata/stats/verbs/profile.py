@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +15,9 @@ from spectrata.inputs.signals import Signal
 from spectrata.results.schema import view
 from spectrata.stats.describe.levels import rebuild
 from spectrata.stats.findings import Finding, Findings
+from spectrata.stats.findings.sentences import likeness_words
 from spectrata.stats.findings.watched import is_run
-from spectrata.stats.observation import RANDOM_WALK, moved
+from spectrata.stats.observation import RANDOM_WALK, moved, pairs_of
 from spectrata.stats.statistics.shares import MOST_NODES
 from spectrata.stats.verbs.calibrate import calibrate
 from spectrata.stats.verbs.diagnose import diagnose, found_in, in_words, is_watched, layers_of
@@ -44,29 +44,16 @@ LOCAL = 4_000  # nodes times columns of which this is done
 class Profile:
     """A signal on a graph, tested: what a page or a command shows.
 
-    Attributes
-    ----------
-    strat : Stratification
-    reading : Reading or None
-        The columns that were tested; None where a result has no signal.
-    findings : Findings
-        As from :func:`spectrata.diagnose`.
-    ranking : DataFrame or None
-        As from :func:`spectrata.rank_columns`, for several columns; q and verdicts count all hops of the profile.
-    result : Dataset or None
-        The result that the profile was made of.
-    run : Dataset or None
-        ``w.dataset`` of a watched model.
-    given, draws, seed
-        As asked for.
+    ``findings`` is as from :func:`spectrata.diagnose`; ``ranking``, for several columns, as from
+    :func:`spectrata.rank_columns`, with q and verdicts that count all hops of the profile.
     """
 
     strat: Stratification
-    reading: Reading | None
+    reading: Reading | None  # the columns that were tested; None where a result has no signal
     findings: Findings
     ranking: "pd.DataFrame | None" = None
-    result: "xr.Dataset | None" = None
-    run: "xr.Dataset | None" = None
+    result: "xr.Dataset | None" = None  # that the profile was made of
+    run: "xr.Dataset | None" = None  # w.dataset of a watched model
     given: Any = "degree"
     draws: int | None = None
     seed: int = 0
@@ -97,10 +84,10 @@ class Profile:
     @cached_property
     def spectra(self) -> "xr.Dataset | None":
         """The result that was given, or random-walk ``gft`` spectra of the shown columns; None above 4,000 nodes."""
-        if self.result is not None:
+        if self.result is not None or self._gft is None:
             return self.result
-        known = self._values
-        return None if known is None else self._walk.spectra(known, "gft", metric="euclidean", **self._read_as)
+        strat, signal, how = self._gft
+        return strat.spectra(signal, "gft", **how)
 
     @cached_property
     def chance(self) -> "xr.Dataset | None":
@@ -108,35 +95,28 @@ class Profile:
 
         By eigenspace, above 300 components in 30 bins.
         """
-        known = self._values
-        if known is None or self.shown is None:
+        if self._gft is None:
             return None
+        strat, signal, how = self._gft
         level: dict[str, Any] = {"level": "band", "bands": BINS} if self.strat.graph.n_nodes > COMPONENTS else {}
-        draws = 0 if self.shown.is_watched else DRAWS
-        how: dict[str, Any] = {"metric": "euclidean", "draws": draws, "seed": self.seed, **self._read_as, **level}
-        return calibrate(self._walk, known, "gft", **how)
-
-    @property
-    def _walk(self) -> Stratification:
-        return self.strat.using(laplacian=RANDOM_WALK, self_loops=False)
-
-    @property
-    def _read_as(self) -> dict[str, str]:
-        return {"columns": "separate" if self.shown is not None and self.shown.separate else "joint"}
+        draws = 0 if self.shown is not None and self.shown.is_watched else DRAWS
+        return calibrate(strat, signal, "gft", draws=draws, seed=self.seed, **how, **level)
 
     @cached_property
-    def _values(self) -> Signal | None:
-        """The shown columns as one signal; labels where they are all there is, and every node has one."""
-        n = self.strat.graph.n_nodes
-        if self.shown is None or n > MOST_NODES:
+    def _gft(self) -> tuple[Stratification, Signal, dict[str, Any]] | None:
+        """The random-walk operator, the shown columns as one signal (labels, where all nodes have one), and options."""
+        n, shown = self.strat.graph.n_nodes, self.shown
+        if shown is None or n > MOST_NODES:
             return None
-        columns = [one for one in self.shown.columns if len(one.rows) == n and not self.shown.separate]
-        columns = columns or [one for one in self.shown.columns if one.kind == "numbers"]
+        columns = [one for one in shown.columns if len(one.rows) == n and not shown.separate]
+        columns = columns or [one for one in shown.columns if one.kind == "numbers"]
         if not columns or any(one.undefined is not None and one.undefined.any() for one in columns):
             return None
-        names = tuple(one.name for one in columns) if self.shown.separate else None
+        names = tuple(one.name for one in columns) if shown.separate else None
         values = np.concatenate([one.values for one in columns], axis=2)
-        return Signal(values, self.shown.snapshots, self.shown.snapshot_kind, names, rounding=columns[0].rounding)
+        signal = Signal(values, shown.snapshots, shown.snapshot_kind, names, rounding=columns[0].rounding)
+        how = {"metric": "euclidean", "columns": "separate" if shown.separate else "joint"}
+        return self.strat.using(laplacian=RANDOM_WALK, self_loops=False), signal, how
 
     def of(self, column: Any = None, snapshot: Any = None) -> list[Finding]:
         """The findings of r of one column and snapshot, one for each hop."""
@@ -154,10 +134,9 @@ class Profile:
 
         Labels: 1 for two nodes of a class, -1 for others. NaN where a node has no value.
         """
-        at = self.hops.index(hop)
-        known = replace(self.reading, strat=self.strat).pairs(column)[at] if self.reading is not None else None
+        known = pairs_of(self.strat, hop, column.rows)
         found = np.full((self.strat.graph.n_nodes, column.values.shape[2]), np.nan)
-        if known is None or not len(known.ends) or (column.undefined is not None and column.undefined[time]):
+        if not len(known.ends) or column.lacks(time):
             return np.full(len(pairs), np.nan)
         if column.kind == "labels":
             found[column.rows] = column.values[time]
@@ -276,61 +255,3 @@ def _of_run(ds: "xr.Dataset", asked: dict[str, Any]) -> Profile:
         reading = None
     strat = rebuild(view(layers)) if reading is None else reading.strat
     return Profile(strat, reading, diagnose(ds), None, layers, ds if is_run(ds) else None, **asked)
-
-
-# ---- the headline
-
-
-def likeness_words(rows: Sequence[Finding], diameter: int | None) -> str:
-    """Verdicts of consecutive hops in words, those that say alike or unlike; "from K hops on" ends at the diameter.
-
-    Examples
-    --------
-    >>> words = ["alike", "alike", "chance", "unlike"]
-    >>> rows = [Finding("", "", hop, value=0.5, verdict=word) for hop, word in enumerate(words, start=1)]
-    >>> likeness_words(rows, 4), likeness_words(rows[2:3], 4)
-    ('alike up to 2 hops, less alike than chance from 4 hops on', 'not distinguishable from chance')
-    """
-    known = [one for one in rows if one.kind != "undefined"]
-    for words in (_plain_word, _given_word):
-        found = []
-        for (word, _), group in groupby(enumerate(rows), key=lambda pair: (words(pair[1]), _step(*pair))):
-            hops = [one.hop for _, one in group]
-            found += [f"{word} {_where(hops, diameter)}"] if word else []
-        if found:
-            return ", ".join(found)
-    behind = next((one.verdict for one in known if one.verdict.startswith("not beyond")), "")
-    if behind:
-        return f"no likeness {behind.removeprefix('not ')}"
-    if any(one.verdict == "chance" for one in known):
-        return "not distinguishable from chance"
-    return "described, not tested" if known else "not tested"
-
-
-def _plain_word(one: Finding) -> str:
-    """Of a verdict that says alike or unlike; where r has the other sign, the side of chance."""
-    if one.verdict == "alike" and one.value < 0:
-        return "less unlike than chance"
-    if one.verdict == "unlike" and one.value > 0:
-        return "less alike than chance"
-    return one.verdict if one.verdict in SIGNIFICANT else ""
-
-
-def _given_word(one: Finding) -> str:
-    return one.verdict.replace(" only", "") if " given " in one.verdict else ""
-
-
-def _step(at: int, one: Finding) -> Any:
-    """Equal for hops that follow each other."""
-    return one.hop if isinstance(one.hop, str) else one.hop - at
-
-
-def _where(hops: list[Any], diameter: int | None) -> str:
-    first, last = hops[0], hops[-1]
-    if isinstance(first, str):
-        return f"at distance {first}"
-    if first == 1:
-        return "between neighbours" if last == 1 else f"up to {last} hops"
-    if last == diameter:
-        return f"from {first} hops on"
-    return f"at {first} hops" if first == last else f"at {first} {'and' if last == first + 1 else 'to'} {last} hops"

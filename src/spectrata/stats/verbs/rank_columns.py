@@ -9,7 +9,7 @@ import numpy as np
 from spectrata.core.stratification import Stratification
 from spectrata.stats.describe.levels import band_groups
 from spectrata.stats.nulls.stopping import LEVEL, LOOKS
-from spectrata.stats.observation import observe
+from spectrata.stats.observation import pairs_of
 from spectrata.stats.statistics.shares import BANDS, LEAST_COMPONENTS, MOST_NODES
 from spectrata.stats.verbs.reading import Reading, read
 from spectrata.stats.verbs.tests import Results
@@ -79,16 +79,12 @@ def rank_columns(
     """
     if hops is None and not isinstance(graph, Stratification):
         hops = NEAR
-    reading = read(graph, signal, hops, weights=weights, columns="separate", nodes=nodes)
-    columns = [replace(one, values=one.values[-1:]) for one in reading.columns]
+    reading = read(graph, signal, hops, weights=weights, columns="separate", nodes=nodes).at_snapshots([-1])
     if not reading.separate:  # one column
-        columns = [replace(columns[0], name=0)]
-    reading = replace(reading, columns=tuple(columns), snapshots=None, separate=True)
-    first = replace(reading, strat=reading.strat.only(reading.hops[0]))
-    results = Results(first, given, draws, seed)
-    verdicts = results.verdicts()[0, 0, :, 0]
-    chosen = np.flatnonzero(np.isin(verdicts.astype(str), SIGNIFICANT))
-    table = ranked(results, _reach(reading, results, chosen, given, draws, seed))
+        reading = replace(reading, columns=(replace(reading.columns[0], name=0),))
+    reading = replace(reading, snapshots=None, separate=True)
+    results = Results(replace(reading, strat=reading.strat.only(reading.hops[0])), given, draws, seed)
+    table = ranked(results, _reach(reading, results, given, draws, seed))
     if write:
         write_back(graph, table, "rank_columns")
     return table
@@ -98,70 +94,54 @@ def ranked(results: Results, reach: np.ndarray) -> "pd.DataFrame":
     """The columns of some tests, ranked at their first hop; of several snapshots the last counts."""
     import pandas as pd
 
-    reading = results.reading
-    reading = replace(reading, strat=reading.strat.only(reading.hops[0]))
-    verdicts = results.verdicts()[0, -1, :, 0]
-    chosen = np.flatnonzero(np.isin(verdicts.astype(str), SIGNIFICANT))
-    made, (q, q_given) = results.made, results.q
-    low, high, r = made.chance.low[0, -1, :, 0], made.chance.high[0, -1, :, 0], made.value[0, -1, :, 0]
-    width = np.where(high > low, high - low, np.nan)
-    table = pd.DataFrame(
-        {
-            "column": [one.name for one in reading.columns],
-            "hop": reading.hops[0],
-            "r": r,
-            "chance_low": low,
-            "chance_high": high,
-            "p": made.chance.p[0, -1, :, 0],
-            "q": q[0, -1, :, 0],
-            "p_given": made.given.p[0, -1, :, 0],
-            "q_given": q_given[0, -1, :, 0],
-            "r_given": made.value_given[0, -1, :, 0],
-            "verdict": verdicts,
-            "effect": (r - (low + high) / 2) / width,
-            "reach": reach,
-            "scale": _scale(reading, chosen),
-            "p_from_tail": made.chance.by_tail[0, -1, :, 0],
-            "status": results.status[-1, :, 0],
-        }
-    )
+    reading, made = results.reading, results.made
+    numbers = {"r": made.value, "chance_low": made.chance.low, "chance_high": made.chance.high, "p": made.chance.p}
+    numbers |= {"q": results.q[0], "p_given": made.given.p, "q_given": results.q[1], "r_given": made.value_given}
+    numbers |= {"verdict": results.verdicts(), "p_from_tail": made.chance.by_tail}
+    first = {name: array[0, -1, :, 0] for name, array in numbers.items()}
+    from_tail, r, low, high = (first.pop("p_from_tail"), first["r"], first["chance_low"], first["chance_high"])
+    table = pd.DataFrame({"column": [one.name for one in reading.columns], "hop": reading.hops[0], **first})
+    table["effect"] = (r - (low + high) / 2) / np.where(high > low, high - low, np.nan)
+    table["reach"], table["scale"] = reach, _scale(reading, _chosen(results))
+    table["p_from_tail"], table["status"] = from_tail, results.status[-1, :, 0]
     end = np.maximum(table["p"].fillna(2.0), 2 / (LOOKS[0] + 1))
     order = np.lexsort([-table["effect"].abs().fillna(0.0), end])
     return table.iloc[order].reset_index(drop=True)
 
 
-def _reach(
-    reading: Reading, first: Results, chosen: np.ndarray, given: Any, draws: int | None, seed: int
-) -> np.ndarray:
+def _chosen(results: Results) -> np.ndarray:
+    """Columns that are alike or unlike at the first hop."""
+    return np.flatnonzero(np.isin(results.verdicts()[0, -1, :, 0], SIGNIFICANT))
+
+
+def _reach(reading: Reading, first: Results, given: Any, draws: int | None, seed: int) -> np.ndarray:
     """The hop up to which each chosen column is as at the first hop; 0 for the others."""
-    found = np.zeros(len(reading.columns), dtype=np.int64)
-    found[chosen] = reading.hops[0] if not isinstance(reading.hops[0], str) else 1
+    found, chosen = np.zeros(len(reading.columns), dtype=np.int64), _chosen(first)
+    numbers = [hop if isinstance(hop, int) else at for at, hop in enumerate(reading.hops, start=1)]
+    found[chosen] = numbers[0]
     if len(reading.hops) == 1 or not len(chosen):
         return found
-    some = replace(reading, columns=tuple(reading.columns[at] for at in chosen))
-    results = Results(some, given, draws, seed)
-    nulls = [results.made.chance] if results.covariates is None else [results.made.chance, results.made.given]
+    made = Results(replace(reading, columns=tuple(reading.columns[at] for at in chosen)), given, draws, seed).made
     level = LEVEL * len(chosen) / len(reading.columns)
-    tail = first.made.chance.tail[0, 0, chosen, 0]
-    going = np.ones(len(chosen), dtype=bool)
-    for h, hop in enumerate(reading.hops[1:], start=1):
-        for null in nulls:
+    tail, going = first.made.chance.tail[0, 0, chosen, 0], np.ones(len(chosen), dtype=bool)
+    for h, number in enumerate(numbers[1:], start=1):
+        for null in [made.chance] if first.covariates is None else [made.chance, made.given]:
             going &= (null.p[0, 0, :, h] <= level) & (null.tail[0, 0, :, h] == tail)
-        found[chosen[going]] = hop if not isinstance(hop, str) else h + 1
+        found[chosen[going]] = number
     return found
 
 
 def _scale(reading: Reading, chosen: np.ndarray) -> Any:
-    """The quarter of the frequencies with the most energy for its size, of the chosen columns."""
+    """The quarter of the frequencies with the most energy for its size, of the chosen columns at the first hop."""
     import pandas as pd
 
     found: list[int | None] = [None] * len(reading.columns)
     for at in chosen[:MOST_SCALES].tolist():
         column = reading.columns[at]
-        pairs = reading.pairs(column)[0]
+        pairs = pairs_of(reading.strat, reading.hops[0], column.rows)
         if pairs.n > MOST_NODES or np.count_nonzero(~pairs.basis.is_zero) < LEAST_COMPONENTS:
             continue
-        basis, obs = pairs.basis, observe(column.values[-1], pairs, column.rounding)
+        basis, obs = pairs.basis, column.observed(-1, pairs)
         weighted = np.zeros((pairs.n, obs.width))
         weighted[pairs.nodes] = obs.values[pairs.nodes] * np.sqrt(pairs.k)[:, None]
         energy = np.sum(basis.project(weighted) ** 2, axis=1)

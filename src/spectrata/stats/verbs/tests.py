@@ -10,7 +10,7 @@ from spectrata.stats.nulls.given import read_given
 from spectrata.stats.nulls.stopping import looks
 from spectrata.stats.observation import Observation, Pairs, observe
 from spectrata.stats.statistics.pairs import Likeness, moran, participation_ratio
-from spectrata.stats.statistics.shares import MOST_NODES, NAMES, described, shares
+from spectrata.stats.statistics.shares import MOST_NODES, NAMES, between_parts, described, shares
 from spectrata.stats.testing import Cell, Outcome, affordable, run_tests, verdicts
 from spectrata.stats.verbs.reading import Column, Reading
 
@@ -27,8 +27,8 @@ SMALL_NODES = 300
 class Results:
     """The tests of a reading: ``made`` has arrays (S, T, C, H) of S statistics, r the first; NaN where none was made.
 
-    ``facts`` has participation and Moran's I (T, C, H), ``q`` the false discovery rates of both tests. Shares of the
-    spectrum are tested where they are wanted and can be had; ``left_out`` says what was not.
+    ``facts`` has participation, the share between parts and Moran's I (T, C, H), ``q`` the false discovery rates of
+    both tests. Shares are tested where they are wanted and can be had; ``left_out`` says what was not.
     """
 
     def __init__(self, reading: Reading, given: Any, draws: int | None, seed: int, with_shares: bool = False) -> None:
@@ -41,7 +41,7 @@ class Results:
         self.reading, self.covariates, self.with_shares = reading, read_given(given, reading.strat), with_shares
         shape = (len(STATISTICS), len(reading.columns[0].values), len(reading.columns), len(reading.hops))
         self.made, self.left_out = Outcome.unknown(shape), ""
-        self.facts = {name: np.full(shape[1:], np.nan) for name in ("participation", "moran")}
+        self.facts = {name: np.full(shape[1:], np.nan) for name in ("participation", "between_parts", "moran")}
         self.n_pairs, self.status = np.zeros(shape[2:], dtype=np.int64), np.full(shape[1:], "ok", dtype=object)
         if many:
             self._many_columns(many)
@@ -119,6 +119,7 @@ class Results:
 
     def _note(self, obs: Observation, t: int, index: Any, h: int) -> None:
         self.facts["participation"][t, index, h] = participation_ratio(obs)
+        self.facts["between_parts"][t, index, h] = between_parts(obs)
         if obs.separate or obs.width == 1:
             self.facts["moran"][t, index, h] = moran(obs)
 

@@ -184,7 +184,8 @@ class ZarrLog:
         if rows:
             self.write(labelled(measures_of(rows, facts.get("graph_hash") == "").assign_attrs(facts), labels))
         if labels or rows:
-            self.finish(labels, {"scores": scores_json(scores), "epochs": len(set(labels.values()))})
+            epochs = max((*labels.values(), *scores), default=-1) + 1
+            self.finish(labels, {"scores": scores_json(scores), "epochs": epochs})
         self.journal.unlink(missing_ok=True)
 
     def _lines(self) -> Iterator[dict[str, Any]]:

@@ -13,11 +13,7 @@ import torch
 def untouched(model: torch.nn.Module, uncached: bool = False) -> Iterator[None]:
     """Evaluation mode; modes, buffers, random states and cached adjacencies are as before afterwards.
 
-    Parameters
-    ----------
-    model : Module
-    uncached : bool
-        Whether layers with ``cached=True`` forget the graph that they cached, because another one follows.
+    ``uncached``: layers with ``cached=True`` forget the graph that they cached, because another one follows.
 
     Examples
     --------
@@ -31,7 +27,7 @@ def untouched(model: torch.nn.Module, uncached: bool = False) -> Iterator[None]:
     """
     training = {module: module.training for module in model.modules()}
     caching = [module for module in model.modules() if getattr(module, "cached", None) is True]
-    held = [{name: getattr(module, name) for name in vars(module) if name.startswith("_cached")} for module in caching]
+    held = [{name: one for name, one in vars(module).items() if name.startswith("_cached")} for module in caching]
     buffers = [
         (module, name, buffer, _version(buffer), buffer.detach().clone())
         for module in model.modules()
@@ -42,18 +38,14 @@ def untouched(model: torch.nn.Module, uncached: bool = False) -> Iterator[None]:
     with torch.random.fork_rng(devices=_devices(model)):
         try:
             model.eval()
-            for module in caching if uncached else ():
-                module.cached = False  # type: ignore[assignment]
-                for name in [name for name in vars(module) if name.startswith("_cached")]:
-                    setattr(module, name, None)
+            for module, values in zip(caching, held, strict=True) if uncached else ():
+                vars(module).update(dict.fromkeys(values), cached=False)
             yield
         finally:
             for module, mode in training.items():
                 module.training = mode
             for module, values in zip(caching, held, strict=True):
-                module.cached = True  # type: ignore[assignment]
-                for name, value in values.items():
-                    setattr(module, name, value)
+                vars(module).update(values, cached=True)
             for module, name, buffer, version, before in buffers:
                 module._buffers[name] = buffer
                 if version is None or _version(buffer) != version:

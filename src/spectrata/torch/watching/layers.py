@@ -67,15 +67,12 @@ def resolve_layers(
     names = {id(module): name for name, module in modules.items()}
     found: dict[str, torch.nn.Module] = {}
     for one in chosen:
-        if isinstance(one, str) and one not in modules and any(sign in one for sign in "*?["):
-            matching = {name: module for name, module in modules.items() if _matches(name, one)}
-            if not matching:
-                raise OptionError(f"No module of the model matches {one!r}; it has {_some(list(modules)[1:])}.")
-            found |= matching
-        elif isinstance(one, str):
-            if one not in modules:
-                raise OptionError(f"The model has no module {one!r}; it has {_some(list(modules)[1:])}.")
-            found[one] = modules[one]
+        if isinstance(one, str):
+            known = [one] if one in modules else [name for name in modules if _matches(name, one)]
+            if not known:
+                some = ", ".join(map(repr, list(modules)[1:7])) + (", ..." if len(modules) > 7 else "")
+                raise OptionError(f"No module of the model matches {one!r}; it has {some}.")
+            found |= {name: modules[name] for name in known}
         elif isinstance(one, torch.nn.Module) and id(one) in names:
             found[names[id(one)] or "model"] = one
         else:
@@ -143,7 +140,3 @@ def _is_inside(name: str, others: Iterable[str]) -> bool:
 
 def _of_torch(module: torch.nn.Module) -> bool:
     return type(module).__module__.partition(".")[0] == "torch"
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(repr(name) for name in names[:6]) + (", ..." if len(names) > 6 else "")

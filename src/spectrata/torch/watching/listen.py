@@ -57,6 +57,8 @@ class Listener:
     _input: tuple[Seen, torch.Tensor] | None = None
     _current: Pass | None = None
     _handles: list[Any] = field(default_factory=list)
+    _compiled: Callable[..., Any] | None = None  # what model.compile() made
+    _inside: bool = False  # whether it is being called
 
     # ---- hooks
 
@@ -73,17 +75,38 @@ class Listener:
         # Registered last: when the model itself is watched, its own output comes before the pass ends.
         for root in roots:
             put(root.register_forward_hook(Hook(self, Listener._leave)))
+        self._compiled = getattr(self.model, "_compiled_call_impl", None)
+        if self._compiled is not None:
+            self.model._compiled_call_impl = self._around_compiled
 
     def detach(self) -> None:
         """Take the hooks off; a pass that is still open is dropped unless its end could not be seen."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
+        if self._compiled is not None:
+            self.model._compiled_call_impl = self._compiled
         if self._current is not None and not self.root_seen:
             self.end()
         self._current = self.last_call = self._input = None
 
+    def _around_compiled(self, *args: Any, **kwargs: Any) -> Any:
+        """Call a model after ``model.compile()``: inside what is compiled, hooks are not called."""
+        assert self._compiled is not None
+        if self._forced is not None or self._inside:
+            return self._compiled(*args, **kwargs)
+        self._enter(self.model, args, kwargs)
+        self._inside = True
+        try:
+            output = self._compiled(*args, **kwargs)
+        finally:
+            self._inside = False
+        self._leave(self.model, args, output)
+        return output
+
     def _enter(self, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
+        if self._inside and self._forced is None:
+            return
         self.root_seen = True
         self.calls += self._forced is None
         self.trained += self._forced is None and bool(module.training)

@@ -106,11 +106,11 @@ def with_signal(ds: "xr.Dataset", kept: Mapping[tuple[str, int], np.ndarray]) ->
     """A selection with its activations; narrow ones have columns of zeros, which change no distance."""
     rows = zip(ds["layer"].values.tolist(), ds["recorded_step"].values.tolist(), strict=True)
     found = [kept.get((str(name), int(step))) for name, step in rows]
-    widest = max((array.shape[1] for array in found if array is not None), default=0)
-    if not widest:
+    shapes = [array.shape for array in found if array is not None]
+    if not shapes:
         return ds
-    n = next(len(array) for array in found if array is not None)
-    signal = np.zeros((len(found), n, widest), dtype=np.float64)
+    n, widest = np.max(shapes, axis=0).tolist()
+    signal = np.zeros((len(found), n, widest))
     for row, array in enumerate(found):
         signal[row, :, : widest if array is None else array.shape[1]] = np.nan if array is None else array
     words = {"long_name": f"{LONG_NAMES['signal']}; columns of zeros beyond its width"}

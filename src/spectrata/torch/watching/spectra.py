@@ -94,16 +94,11 @@ def _by_width(
     status = xr.where(ds["status"] == "", why, ds["status"]).transpose(*ds["status"].dims).astype(TEXT["status"])
     ds = ds.assign(status=status).assign_coords(row_coordinates(rows))
     widths = [row.width for row in rows if row.array is not None]
-    facts = {"metric": common_metric(settings.metric, widths), "n_dimensions": max(widths, default=1)}
-    ds = ds.assign_attrs(facts)
+    metrics = {resolve_metric(settings.metric, width) for width in widths}
+    metric = metrics.pop() if len(metrics) == 1 else settings.metric  # by angle and by length: "auto"
+    ds = ds.assign_attrs(metric=metric, n_dimensions=max(widths, default=1))
     share = off_zero(ds) if EXACT in settings.algorithms else None
     return ds if share is None else ds.assign(off_zero=(share.dims, share.values, share.attrs))
-
-
-def common_metric(asked: str, widths: Sequence[int]) -> str:
-    """The metric of rows of these widths; ``"auto"`` where some are compared by angle and some by length."""
-    found = {resolve_metric(asked, width) for width in widths}
-    return found.pop() if len(found) == 1 else asked
 
 
 # ---- graphs too large to decompose

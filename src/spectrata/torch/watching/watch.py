@@ -240,15 +240,14 @@ class Watch(Recorder):
             self.listener.paused = before
 
     def __repr__(self) -> str:
-        seen = f"{self.overhead.recorded_words} recorded, layers {', '.join(self.layers)}"
-        return f"<Watch: {seen}; see diagnose(w.over_layers()), w.table() and w.overhead>"
+        return f"<Watch: {self.overhead.recorded_words} recorded, layers {', '.join(self.layers)}; see w.over_layers()>"
 
     def _repr_html_(self) -> str:
         title = f"Watch: {self.overhead.recorded_words} recorded"
         rows = [(name, type(module).__name__) for name, module in self.layers.items()]
-        names = dict.fromkeys(name for scores in self.scores.values() for name in scores)
-        scores = f"Scores: {', '.join(names)}. " if names else ""
-        table = html_table(title, ["layer", "module"], rows, scores + "See dataset, table() and report().")
+        scores = ", ".join(dict.fromkeys(name for known in self.scores.values() for name in known))
+        note = (f"Scores: {scores}. " if scores else "") + "See dataset, table() and report()."
+        table = html_table(title, ["layer", "module"], rows, note)
         return table + (html_list(self.problems) if self.problems else "")
 
     def _silence(self) -> str:
@@ -266,10 +265,9 @@ class Watch(Recorder):
         """Layers without one finite activation."""
         found = {name: rows for name, rows in self.undefined.items() if name != INPUT}
         bad = [name for name, (rows, without) in found.items() if without == rows]
-        if not bad:
-            return ""
         names = ", ".join(bad[:4]) + (" and others" if len(bad) > 4 else "")
-        return f"every activation of {names if len(bad) < len(found) else 'every layer'} has NaN or infinite values"
+        names = names if len(bad) < len(found) else "every layer"
+        return f"every activation of {names} has NaN or infinite values" if bad else ""
 
     def influence(self, data: Any, **arguments: Any) -> "xr.Dataset":
         """What the layers read at each hop beside what they show; see :func:`spectrata.torch.influence`."""
@@ -293,11 +291,14 @@ def _one_graph(data: Any) -> Any:
     """The graph of a run; None for a loader or a batch of several, whose graphs come with every pass."""
     types = getattr(data, "edge_types", None)
     if types is not None:
-        own = [one for one in types if one[0] == one[-1]]
-        kind = own[0] if own else types[0]
+        own = next((one for one in types if one[0] == one[-1]), None)
+        kind = own or (types[0][0], "metapath_0", types[0][0])
+        pairs = (
+            "data = AddMetaPaths([[TYPE, REVERSED]])(data) of torch_geometric.transforms joins nodes of one kind, then "
+        )
         raise OptionError(
             "A graph with several kinds of edges has no one Laplacian; watch the layers that give rows of one kind of "
-            f"nodes: watch(model, data.edge_type_subgraph([{kind!r}]).to_homogeneous(), ...)."
+            f"nodes: {'' if own else pairs}watch(model, data.edge_type_subgraph([{kind!r}]).to_homogeneous(), ...)."
         )
     several = int(getattr(data, "num_graphs", 1) or 1) > 1
     return None if several or isinstance(data, torch.utils.data.DataLoader) else data
