@@ -199,7 +199,7 @@ def test_vectors_and_snapshots_are_named_in_the_headline():
     assert "directions of 3 numbers per node" in data["facts"]
     data = data_of(st.write_report(GRAPH, rng.normal(size=(4, 6, 1))))
     assert [cell["label"] for cell in data["cells"]] == ["0", "3"]
-    assert data["headline"].startswith("3: ")
+    assert data["headline"].startswith("snapshot 3: ")
     assert "Of 4 snapshots the first and the last are tested." in data["notes"]
 
 

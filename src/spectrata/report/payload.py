@@ -255,7 +255,8 @@ def _answer(found: Profile, column: Column, snapshot: Any, label: str, name: str
         return f"{label}: r without p, because message passing makes neighbours alike"
     if column.kind == "directions":
         name = f"{name or 'signal'} (directions of {column.values.shape[2]} numbers)"
-    subject = label if found.ranking is not None else ", ".join(part for part in (name, label) if part)
+    time = f"{_row_word(found)} {label}" if label and found.ranking is None else ""
+    subject = label if found.ranking is not None else ", ".join(part for part in (name, time) if part)
     return found.headline(subject, column.name, snapshot)
 
 
@@ -285,7 +286,7 @@ def _facts(found: Profile) -> list[str]:
     if found.reading is not None:
         facts += [] if found.reading is not None and found.reading.is_watched else [_signal_words(found)]
         if found.reading.snapshots is not None and found.ranking is None:
-            facts.append(count(len(found.reading.snapshots), _row_word(found)))
+            facts.append(count(len(found.reading.snapshots), _row_word(found)) + " shown")
     for name, values in ({} if found.run is None else last_scores(found.run)).items():
         facts.append(f"{name} {values:.3g}")
     if tests:

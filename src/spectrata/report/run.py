@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.plot.run import WORDS
 from spectrata.plot.style import log_limits
 from spectrata.stats.findings.verdict import CONTROL, LEVELS, MEASURE, is_layers, places, when
 from spectrata.stats.findings.watched import is_run, mode_of, one_mode
@@ -57,7 +58,8 @@ def _one_mode(one: "xr.Dataset", time: str, mode: str) -> dict[str, Any] | None:
 
 def _measure(known: "xr.DataArray", values: np.ndarray) -> dict[str, Any]:
     words = str(known.attrs.get("long_name", ""))
-    return {"name": str(known.name), "text": words, "values": numbers(values), "log": log_limits(values)}
+    title = WORDS.get(str(known.name), str(known.name).replace("_", " "))
+    return {"title": title, "text": words, "values": numbers(values), "log": log_limits(values)}
 
 
 def collapse_levels(layers: "xr.Dataset") -> dict[str, Any] | None:

@@ -5,7 +5,15 @@ function cardWords(card, hop) {
   const same = missing(card.same) ? "" : `; ${Math.round(100 * card.same)} % have the same label`;
   const chance = missing(card.low) ? "" : ` (chance ${r(card.low)} to ${r(card.high)})`;
   const test = missing(card.p) ? "" : `, ${p(card.p)}`;
-  return { value: `r = ${r(card.r)}${test}`, more: `${given}${counted(card.pairs, "pair")}${same}`, chance, title: apart(hop) };
+  const few = (card.remark ?? "").startsWith("only "), pairs = few ? card.remark : counted(card.pairs, "pair");
+  const rest = [...(card.near ? ["near the level .05"] : []), ...(card.remark && !few ? [card.remark] : [])];
+  const more = [`${given}${pairs}${same}`, ...rest].join("; ");
+  return { value: `r = ${r(card.r)}${test}`, more, chance, title: apart(hop) };
+}
+
+// Phrases that are broken between each other, and inside only where they are long.
+function phrases(into, text) {
+  for (const one of text.split(/(?<=[,;]) /)) { make("span", into, one, one.length < 24 ? "whole" : ""); into.append(" "); }
 }
 
 const said = (card) => (missing(card.r) || card.described ? card.verdict || "not tested" : card.verdict);
@@ -16,7 +24,8 @@ function showCards() {
   const room = Math.max(2, Math.floor($("cards-section").clientWidth / 185)), across = Math.min(room, cards.length);
   const rows = Math.ceil(cards.length / across);
   $("cards").style.gridTemplateColumns = `repeat(${Math.ceil(cards.length / rows)}, minmax(0, 330px))`;
-  $("cards").classList.toggle("tall", cards.some((card) => said(card).length > 8));
+  const narrow = $("cards-section").clientWidth / Math.ceil(cards.length / rows) < 215;
+  $("cards").classList.toggle("tall", narrow || cards.some((card) => said(card).length > 8));
   $("cards").replaceChildren();
   const largest = Math.max(...cards.flatMap((card) => [card.r, card.low, card.high].filter((x) => !missing(x)).map(Math.abs)), 0.05);
   const limit = [0.1, 0.2, 0.5, 1, 2].find((top) => top >= Math.min(largest, 2) - 1e-9);
@@ -33,12 +42,9 @@ function showCards() {
       canvas.setAttribute("aria-label", `Pairs of nodes ${words.title}`);
       paintGraph(canvas, numbers(DATA.drawing.pairs[at]), numbers(one.parts[at]), paint);
     }
-    if (!card.described) {
-      const numbersLine = make("span", box, null, "r");
-      for (const text of words.value.split(/(?<=,) /)) { make("span", numbersLine, text); numbersLine.append(" "); }
-    }
+    if (!card.described) phrases(make("span", box, null, "r"), words.value);
     box.append(intervalChart(card, limit));
-    make("span", box, words.more + (card.near ? "; near the level .05" : "") + (card.remark ? `; ${card.remark}` : ""), "more");
+    phrases(make("span", box, null, "more"), words.more);
     box.onclick = () => chooseHop(at);
   });
   showLegend(one);
@@ -60,7 +66,7 @@ function showLegend(one) {
     if (one.cards.some((card, at) => card.pairs > numbers(DATA.drawing.pairs[at]).length / 2)) make("span", legend, "Pairs are sampled. ");
   }
   const tested = one.cards.some((card) => !missing(card.p));
-  make("span", legend, tested ? `Grey bar: 95 % of random orders of the nodes, one hop at a time; a filled mark is a verdict. ${DATA.foot}` : DATA.foot);
+  make("span", legend, tested ? `Grey bar: chance, 95 % of random orders of the nodes; a filled mark is a verdict. ${DATA.foot}` : DATA.foot);
 }
 
 function showPaint(into, paint) {

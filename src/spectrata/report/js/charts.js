@@ -22,7 +22,7 @@ function intervalChart(card, limit) {
   return svg;
 }
 
-const chartWidth = () => Math.max(330, Math.min(890, document.querySelector("main").clientWidth));
+const chartWidth = (id) => Math.max(330, Math.min(890, $(id).clientWidth));
 
 function axes(svg, box, xs, ys, words) {
   for (const [value, place, text] of ys) {
@@ -45,7 +45,7 @@ function steps(top) {
 
 // Shares of energy over eigenvalues: stems or bins, chance behind them. One scale (top) for all hops.
 function spectrumChart(one, top, right) {
-  const room = chartWidth(), box = { left: 52, right: room - 20, top: 26, bottom: 250 };
+  const room = chartWidth("spectrum"), box = { left: 52, right: room - 20, top: 26, bottom: 250 };
   const svg = draw("svg", null, { viewBox: `0 0 ${room} 292`, role: "img", "aria-label": one.words[1] });
   const x = (value) => box.left + (value / right) * (box.right - box.left);
   const y = (value) => box.bottom - (value / top) * (box.bottom - box.top);

@@ -30,5 +30,5 @@ function showColumns() {
     make("td", row, plainP(known.q_given[at]), "number");
   });
   const more = known.total > known.column.length ? `The first ${known.column.length} of ${known.total.toLocaleString("en")} columns; st.rank_columns lists all. ` : "";
-  $("columns-caption").textContent = `${more}A name shows its column below. Squares: blue alike, orange unlike, empty neither. q: false discovery rate over all columns and hops.`;
+  $("columns-caption").textContent = `${more}Select a name to see its column. Squares: blue alike, orange unlike, empty neither. q: false discovery rate over all columns and hops.`;
 }

@@ -51,7 +51,7 @@ const color = (name) => getComputedStyle(document.documentElement).getPropertyVa
 const minus = (text) => text.replace("-", "\u2212");
 const missing = (x) => x === null || x === undefined;
 const shortNumber = (x) => (missing(x) || Number.isNaN(x) ? "" : Math.abs(x) < 1e-9 ? "0" : minus(String(Number(x.toPrecision(3)))));
-const r = (x) => (missing(x) ? "undefined" : minus(`${x > 0 ? "+" : ""}${x.toFixed(2)}`));
+const r = (x) => (missing(x) ? "undefined" : Math.abs(x) < 0.005 ? "0.00" : minus(`${x > 0 ? "+" : ""}${x.toFixed(2)}`));
 const p = (x) => (missing(x) ? "" : x < 0.001 ? "p < 0.001" : `p = ${x.toFixed(3)}`);
 const plainP = (x) => (missing(x) ? "" : x < 0.001 ? "< 0.001" : x.toFixed(3));
 const counted = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;

@@ -10,21 +10,23 @@ function showRun() {
   if (!$("run-mode").options.length) {
     for (const mode of DATA.run.modes) make("option", $("run-mode"), mode.name);
     $("run-modes").hidden = DATA.run.modes.length < 2;
-    for (const measure of DATA.run.modes[0].measures) make("option", $("run-measure"), measure.name.replaceAll("_", " "));
+    const several = DATA.run.modes.findIndex((mode) => mode.at.length > 1);  // one pass is no course
+    $("run-mode").selectedIndex = Math.max(0, several);
+    for (const measure of DATA.run.modes[0].measures) make("option", $("run-measure"), measure.title);
     $("run-mode").onchange = showRun;
     $("run-measure").onchange = showRun;
   }
   const mode = runMode(), measure = mode.measures[Math.max(0, $("run-measure").selectedIndex)] ?? mode.measures[0];
   $("run").replaceChildren(runChart(mode, measure));
   const scale = measure.log ? `Colours are logarithmic, from ${shortNumber(measure.log[0])} to ${shortNumber(measure.log[1])}. ` : "";
-  $("run-caption").textContent = `${measure.name.replaceAll("_", " ")}: ${measure.text}. ${scale}Select a cell for its value and its layer.`;
+  $("run-caption").textContent = `${measure.title}: ${measure.text}. ${scale}Select a cell for its value and its layer.`;
   showCollapse();
 }
 
 function runChart(mode, measure) {
   const layers = mode.layers.length, passes = thin(mode.at.length, 60), high = Math.max(12, Math.min(24, 300 / layers));
-  const room = chartWidth(), left = Math.min(150, room / 3.2), right = room - 20, top = 22, bottom = top + layers * high, wide = (right - left) / passes.length;
-  const scores = DATA.run.scores.length ? 90 : 0, svg = draw("svg", null, { viewBox: `0 0 ${room} ${bottom + 44 + scores}`, role: "group", "aria-label": "Layers over the run" });
+  const room = chartWidth("run"), left = Math.min(150, room / 3.2), right = room - 20, top = 22, bottom = top + layers * high, wide = (right - left) / passes.length;
+  const scores = DATA.run.scores.length && mode.at.length > 1 ? 90 : 0, svg = draw("svg", null, { viewBox: `0 0 ${room} ${bottom + 44 + scores}`, role: "group", "aria-label": "Layers over the run" });
   const known = measure.values.flat().filter((value) => !missing(value));
   const change = (value) => (measure.log ? Math.log(Math.max(value, measure.log[0])) : value);
   const ends = measure.log ? measure.log.map(Math.log) : [Math.min(...known), Math.max(...known)];
@@ -41,7 +43,7 @@ function runChart(mode, measure) {
   const ticks = thin(passes.length, room < 600 ? 5 : 8);
   for (const at of ticks) draw("text", svg, { x: left + (at + 0.5) * wide, y: bottom + 15, "text-anchor": "middle" }, String(mode.at[passes[at]]));
   draw("text", svg, { x: (left + right) / 2, y: bottom + 31, "text-anchor": "middle" }, DATA.run.time);
-  draw("text", svg, { x: left, y: 14 }, `${measure.name.replaceAll("_", " ")}: dark ${shortNumber(measure.log ? measure.log[0] : ends[0])}, light ${shortNumber(measure.log ? measure.log[1] : ends[1])}`);
+  draw("text", svg, { x: left, y: 14 }, `${measure.title}: dark ${shortNumber(measure.log ? measure.log[0] : ends[0])}, light ${shortNumber(measure.log ? measure.log[1] : ends[1])}`);
   if (scores) scoreLines(svg, left, right, bottom + 42, mode);
   return svg;
 }
@@ -72,14 +74,14 @@ async function chooseLayer(name, when, value) {
 function showCollapse() {
   const known = DATA.collapse;
   if (!known) return;
-  const n = known.names.length, room = chartWidth(), left = 60, right = room - 20, top = 26, bottom = 200;
+  const n = known.names.length, room = chartWidth("collapse"), left = 60, right = room - 20, top = 26, bottom = 200;
   const least = Math.min(...[...known.values, ...(known.control ?? []), ...known.levels.map((one) => one.level)].filter((x) => x > 0));
   const decades = Math.max(2, Math.min(7, Math.ceil(-Math.log10(least)))), floor = 10 ** -decades;
   const svg = draw("svg", null, { viewBox: `0 0 ${room} 250`, role: "img", "aria-label": "Layers against the levels of collapse" });
   const x = (at) => left + ((at + 0.5) / n) * (right - left), y = (value) => top + (-Math.log10(Math.max(floor, Math.min(1, value))) / decades) * (bottom - top);
   const ys = [1, 0.1, 0.01, 1e-3, 1e-5, 1e-7].filter((value) => value >= floor * 0.99).map((value) => [value, y(value), value < 1e-3 ? value.toExponential(0).replace("e-", "e\u2212") : String(value)]);
   axes(svg, { left, right, top, bottom }, thin(n, room < 600 ? 3 : 10).map((at) => [at, x(at), known.names[at].length > 11 ? `${known.names[at].slice(0, 10)}\u2026` : known.names[at]]), ys,
-    ["layer", "off_zero_live: share that tells nodes apart"]);
+    ["layer", "share of the energy that tells nodes apart"]);
   for (const [values, ink, hollow] of [[known.control, color("none"), true], [known.values, color("alike"), false]]) {
     if (!values) continue;
     values.forEach((value, at) => {
