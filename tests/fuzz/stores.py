@@ -204,7 +204,7 @@ def recorded_passes() -> list[bytes]:
         with tempfile.TemporaryDirectory() as place:
             log = ZarrLog(Path(place) / "run.zarr")
             probe = Recorder(graph, writers=[log])
-            own = {} if graph is not None else {"edge_index": edges, "batch": torch.tensor([0, 0, 1, 1])}
+            own = {} if graph is not None else {"edge_index": edges}
             for step in range(2):
                 probe.record({"a": torch.eye(4)[:, :2] + 1 + step}, **own)
             probe.label([0], 5)
