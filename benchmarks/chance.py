@@ -5,12 +5,13 @@
     python benchmarks/chance.py seeds 30 > seeds.csv    # verdicts that differ between seeds
     python benchmarks/chance.py genes 5 > genes.csv     # planted spatial genes: found, and false
 
-A third argument names one graph. ``../shared/data/cora.npz`` adds Cora where it is there.
+Further arguments name graphs. ``level`` uses every core. ``../shared/data/cora.npz`` adds Cora where it is there.
 """
 
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from pathlib import Path
 
@@ -72,7 +73,8 @@ def hop_driven(name: str) -> dict[str, np.ndarray]:
     strat, graph = strat_of(name), nx.convert_node_labels_to_integers(GRAPHS[name]())
     found = {f"participation at {hop}": np.log1p(strat.strata.at(hop).degrees) for hop in (2, 3)}
     closeness = nx.closeness_centrality(graph)
-    return found | {"closeness": np.array([closeness[node] for node in range(len(graph))])}
+    closeness = np.array([closeness[node] for node in range(len(graph))])
+    return found | {"closeness": closeness, "closeness and given too": closeness}
 
 
 @cache
@@ -88,7 +90,8 @@ def level_signals(name: str) -> dict[str, Callable[[np.random.Generator], np.nda
 def one_level(name: str, kind: str, seed: int) -> tuple[bool, np.ndarray]:
     """Whether a call has any line beyond degree, and the p_given of its tests."""
     values = level_signals(name)[kind](np.random.default_rng([seed, 7]))
-    frame = st.diagnose(strat_of(name), values, columns="joint", seed=seed, draws=DRAWS).to_frame()
+    given = ["degree", hop_driven(name)["closeness"]] if kind.endswith("given too") else "degree"
+    frame = st.diagnose(strat_of(name), values, columns="joint", given=given, seed=seed, draws=DRAWS).to_frame()
     tests = frame[frame["statistic"] != ""]
     return bool(tests["beyond_degree"].any()), tests["p_given"].to_numpy(float)
 
@@ -96,27 +99,32 @@ def one_level(name: str, kind: str, seed: int) -> tuple[bool, np.ndarray]:
 def level(count: int, names: list[str]) -> None:
     """Share of calls with a line beyond degree (at most .08; driven by hops .15), and of cells with p_given <= .05."""
     print("graph,signal,calls,any_beyond_degree,cells,cells_p_given,worst_cell")
-    for name in names:
-        for kind in level_signals(name):
-            calls = max(1, count // 5) if name == "cora" else count
-            rows = [one_level(name, kind, seed) for seed in range(calls)]
-            width = max(len(p) for _, p in rows)  # statistics and hops; a constant signal has r alone
-            cells = np.array([p for _, p in rows if len(p) == width])  # (calls, width)
-            known = np.isfinite(cells)
-            each = np.sum(cells <= 0.05, axis=0) / np.maximum(known.sum(axis=0), 1)
-            shares = f"{known.sum()},{np.sum(cells <= 0.05) / max(known.sum(), 1):.3f},{each.max():.3f}"
-            print(f"{name},{kind},{calls},{np.mean([any_ for any_, _ in rows]):.3f},{shares}", flush=True)
+    with ProcessPoolExecutor() as pool:
+        for name in names:
+            calls = max(1, 2 * count // 5) if name == "cora" else count
+            for kind in level_signals(name):
+                rows = list(pool.map(partial(one_level, name, kind), range(calls), chunksize=4))
+                width = max(len(p) for _, p in rows)  # statistics and hops; a constant signal has r alone
+                cells = np.array([p for _, p in rows if len(p) == width])  # (calls, width)
+                known = np.isfinite(cells)
+                each = np.sum(cells <= 0.05, axis=0) / np.maximum(known.sum(axis=0), 1)
+                shares = f"{known.sum()},{np.sum(cells <= 0.05) / max(known.sum(), 1):.3f},{each.max():.3f}"
+                print(f"{name},{kind},{calls},{np.mean([any_ for any_, _ in rows]):.3f},{shares}", flush=True)
 
 
 def tails(count: int, names: list[str]) -> None:
     """Share of cells with p at most .05, .01, .001 on heavy-tailed noise, and the excess in standard errors."""
-    del names
     print("graph,nodes,signal,cells,level,share,ratio,standard_errors")
-    shapes = {"torus": (10, 20), "torus 2": (25, 40), "torus 3": (50, 100)}
-    for label, shape in shapes.items():
+    for shape in ((10, 20), (25, 40), (50, 100)):
         n = shape[0] * shape[1]
-        grid = nx.convert_node_labels_to_integers(nx.grid_2d_graph(*shape, periodic=True))
-        for graph_name, graph in {label: grid, f"ba {n}": nx.barabasi_albert_graph(n, 3, seed=0)}.items():
+        graphs = {
+            "torus": nx.convert_node_labels_to_integers(nx.grid_2d_graph(*shape, periodic=True)),
+            "ba": nx.barabasi_albert_graph(n, 3, seed=0),
+            "geometric": nx.random_geometric_graph(n, np.sqrt(8 / (np.pi * n)), seed=0),  # mean degree about 8
+        }
+        for graph_name, graph in graphs.items():
+            if graph_name not in names:
+                continue
             strat = st.Stratification(graph, 1)
             for kind, make in HEAVY.items():
                 rng = np.random.default_rng(1)
@@ -176,7 +184,9 @@ def main() -> None:
     """Run the study that is asked for."""
     study, count, *only = sys.argv[1:]
     warnings.simplefilter("ignore")
-    {"level": level, "tails": tails, "seeds": seeds, "genes": genes}[study](int(count), only or list(GRAPHS))
+    {"level": level, "tails": tails, "seeds": seeds, "genes": genes}[study](
+        int(count), only or list(GRAPHS) + ["torus"] * (study == "tails")
+    )
 
 
 if __name__ == "__main__":
