@@ -159,7 +159,8 @@ def part_labels(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 def pair_part_labels(edges: np.ndarray, n: int) -> np.ndarray:
     """The same from pairs ``x < y`` in lexicographic order, ``(m, 2)``."""
-    return part_labels(np.searchsorted(edges[:, 0], np.arange(n + 1)), edges[:, 1])
+    # scipy 1.18 takes no strided view of the indices.
+    return part_labels(np.searchsorted(edges[:, 0], np.arange(n + 1)), np.ascontiguousarray(edges[:, 1]))
 
 
 def both_directions(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray) -> np.ndarray:
