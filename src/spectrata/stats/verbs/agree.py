@@ -141,6 +141,8 @@ def agree(
         sources = []
     found = _largest([_chance(draw, many, ends, tested, compared.rounding, at) for draw, many in sources], value.shape)
     q = over_columns(found.p_family)
+    if len(q) > MANY:
+        found.near_level[:] = found.near_by_q(q, n)
     verdict = _words(value, q if table else found.p_family, found.tail, status)
     arrays = {"r": value, "p": found.p, "p_family": found.p_family} | ({"q": q} if table else {})
     arrays |= {"verdict": verdict, "near_level": found.near_level, "chance_low": found.low, "chance_high": found.high}

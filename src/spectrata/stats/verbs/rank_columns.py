@@ -60,7 +60,7 @@ def rank_columns(
         - ``scale``: the quarter of the frequencies with the most energy for its size, 1 the smoothest, 4 the roughest;
           missing above 4,000 nodes and where the verdict is neither alike nor unlike;
         - ``effect``: the distance of r from the middle of its chance interval, in widths of the interval;
-        - ``p_from_tail`` and ``status``.
+        - ``near_level`` (more permutations could change the verdict), ``p_from_tail`` and ``status``.
 
     Notes
     -----
@@ -97,13 +97,14 @@ def ranked(results: Results, reach: np.ndarray) -> "pd.DataFrame":
     reading, made = results.reading, results.made
     numbers = {"r": made.value, "chance_low": made.chance.low, "chance_high": made.chance.high, "p": made.chance.p}
     numbers |= {"q": results.q[0], "p_given": made.given.p, "q_given": results.q[1], "r_given": made.value_given}
-    numbers |= {"verdict": results.verdicts(), "p_from_tail": made.chance.by_tail}
-    first = {name: array[0, -1, :, 0] for name, array in numbers.items()}
-    from_tail, r, low, high = (first.pop("p_from_tail"), first["r"], first["chance_low"], first["chance_high"])
+    first = {name: array[0, -1, :, 0] for name, array in (numbers | {"verdict": results.verdicts()}).items()}
+    r, low, high = (first[name] for name in ("r", "chance_low", "chance_high"))
     table = pd.DataFrame({"column": [one.name for one in reading.columns], "hop": reading.hops[0], **first})
     table["effect"] = (r - (low + high) / 2) / np.where(high > low, high - low, np.nan)
     table["reach"], table["scale"] = reach, _scale(reading, _chosen(results))
-    table["p_from_tail"], table["status"] = from_tail, results.status[-1, :, 0]
+    for name, array in (("near_level", results.near_level), ("p_from_tail", made.chance.by_tail)):
+        table[name] = array[0, -1, :, 0]
+    table["status"] = results.status[-1, :, 0]
     end = np.maximum(table["p"].fillna(2.0), 2 / (LOOKS[0] + 1))
     order = np.lexsort([-table["effect"].abs().fillna(0.0), end])
     return table.iloc[order].reset_index(drop=True)

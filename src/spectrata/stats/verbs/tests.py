@@ -52,6 +52,8 @@ class Results:
                 self._one_column(index, column, pairs)
             self._describe(index, column, pairs)
         self.q = _over_columns(self.made.chance.p_family), _over_columns(self.made.given.p_family)
+        for chance, q in zip((self.made.chance, self.made.given), self.q, strict=True) if many else ():
+            chance.near_level[:, :, many] = chance.near_by_q(q, n)[:, :, many]
 
     @property
     def given(self) -> str:
