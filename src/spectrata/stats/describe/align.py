@@ -70,7 +70,6 @@ def _facts(one: View, algorithms: list[str]) -> dict[str, Any]:
 
 
 def _require_same(a: View, b: View, algorithms: list[str]) -> None:
-    """Refuse two results that do not compare, naming what differs in both."""
     if a.ds.attrs.get("graph_hash") != b.ds.attrs.get("graph_hash"):
         raise ResultError(
             f"{a.name} and {b.name} are of different graphs ({_graph(a)} and {_graph(b)}), whose eigencomponents do "
@@ -86,7 +85,6 @@ def _require_same(a: View, b: View, algorithms: list[str]) -> None:
 
 
 def _matched(first: View, second: View, b: "xr.Dataset") -> "xr.Dataset":
-    """Reorder the rows of the second result by the labels of the first."""
     sides = sorted((first, second), key=lambda one: "column" not in one.row_dims)
     if "column" in sides[0].row_dims and "column" not in sides[1].row_dims:
         columns = ", ".join(map(str, sides[0].labels("column")[:5]))

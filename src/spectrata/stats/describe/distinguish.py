@@ -1,8 +1,9 @@
 """Whether two groups of spectra differ: the scheme of Tasks 5, 7 and 8."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from spectrata.errors import OptionError, ResultError
 from spectrata.inputs.numbers import whole
@@ -11,16 +12,13 @@ from spectrata.results.schema import NORMALIZED, ZERO_DROPPED
 from spectrata.stats.describe.align import align
 from spectrata.stats.describe.spectrum import normalize
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 PAIRS = ("AB-AA", "AB-BB", "AA-BB")
 KINDS = ("mean", "max")
 
 
 def distinguish(
-    group_a: "xr.Dataset", group_b: "xr.Dataset", *, normalized: bool = True, draws: int = 199, seed: int = 0
-) -> "xr.Dataset":
+    group_a: xr.Dataset, group_b: xr.Dataset, *, normalized: bool = True, draws: int = 199, seed: int = 0
+) -> xr.Dataset:
     r"""Tell two groups of signals apart by their spectra, with permutation p-values.
 
     For every two snapshots the mean and the maximum over components of :math:`|M - M'|`; then the Wasserstein
@@ -53,8 +51,6 @@ def distinguish(
     >>> dict(same.sizes)
     {'algorithm': 1, 'hop': 2, 'pair': 3, 'kind': 2}
     """
-    import xarray as xr
-
     whole(draws, "draws", 0)
     if normalized:
         group_a, group_b = normalize(group_a), normalize(group_b)

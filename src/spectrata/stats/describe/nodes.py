@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from spectrata._version import __version__
 from spectrata.bands.edges import band_edges
@@ -19,9 +20,6 @@ from spectrata.kernels.scaling import require_squarable, rescale, squarable
 from spectrata.results.build import along_rows, in_units, with_long_names
 from spectrata.stats.describe.frequencies import HopFrequencies, checked_precision, each_hop, require_room, stratified
 from spectrata.stats.labelled import graph_variables, node_coordinates
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 # The variables of node_energy: dimensions as they are computed, and names in words.
 ENERGIES = {
@@ -49,7 +47,7 @@ def filter_signal(
     exact: bool | None = None,
     tol: float = 0.1,
     steps: int | str = "auto",
-) -> "xr.DataArray":
+) -> xr.DataArray:
     r"""Filter a signal on a graph: keep one band of frequencies, or apply any frequency response.
 
     .. math:: y = \sum_i h(\lambda_i) \, \phi_i \, \phi_i^T C s
@@ -109,8 +107,6 @@ def filter_signal(
     """
     if (band is None) == (response is None):
         raise OptionError("Give either band=(lower, upper) or response=, a function of the eigenvalues.")
-    import xarray as xr
-
     precision = checked_precision(tol, steps)
     strat, exact = stratified(graph, [whole(hop, "hop")], exact, weights)
     known = as_signal(signal, strat.graph)
@@ -171,7 +167,6 @@ def _banded(at: HopFrequencies, rest: np.ndarray, band: Any) -> tuple[Filtered, 
 
 
 def _facts(strat: Stratification) -> dict[str, Any]:
-    """The attributes that say what a description was made with."""
     operator = strat.computing.operator()
     known = {"laplacian": operator.laplacian, "self_loops": int(operator.self_loops), "weights": strat.weights}
     graph = {"graph_hash": strat.graph.digest, "n_nodes": strat.graph.n_nodes}
@@ -192,7 +187,7 @@ def node_energy(
     tol: float = 0.1,
     steps: int | str = "auto",
     seed: int = 0,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     r"""Measure the energy of a signal at each node, per hop and frequency band.
 
     .. math:: e(x, b) = c(x) \left\| \sum_{\lambda_i \in b} \phi_i(x) \, \phi_i^T C t \right\|^2
@@ -244,8 +239,6 @@ def node_energy(
     >>> ds["energy"].sum("node").values.round(2).tolist()
     [[0.15, 0.85]]
     """
-    import xarray as xr
-
     precision = checked_precision(tol, steps)
     one_of(spacing, "spacing", SPACINGS)
     cut, seed = given_bands(bands), whole(seed, "seed", 0)

@@ -1,9 +1,10 @@
 """Measure what a step filters: energy after over energy before, and the shares of every band on both sides."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from spectrata.core.distances import require_hops
 from spectrata.core.registry import EXACT, row_of
@@ -17,9 +18,6 @@ from spectrata.results.schema import View
 from spectrata.stats.describe.align import align
 from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups
 from spectrata.stats.describe.spectrum import FLOOR, lengths, rounding_floor
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 NO_ENERGY = "undefined: no energy before or after"
 
@@ -36,7 +34,7 @@ def response(
     bands: int = 4,
     metric: str = "auto",
     seed: int = 0,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     r"""Measure which frequencies a layer or a training step keeps: band shares before and after.
 
     Parameters
@@ -87,8 +85,6 @@ def response(
     >>> found["share_before"].loc[1].values.round(2).tolist(), found["share_after"].loc[1].values.round(2).tolist()
     ([0.66, 0.34], [0.96, 0.04])
     """
-    import xarray as xr
-
     one_of(level, "level", ("band", "eigenspace"))
     if graph is not None:
         strat = as_stratification(graph, hops, weights)
@@ -117,7 +113,6 @@ def response(
 def _of_signals(
     before: Any, after: Any, strat: Stratification, algorithm: str, metric: str, seed: int
 ) -> tuple[View, View]:
-    """Compute two signals on a graph with the same options."""
     known = [as_signal(signal, strat.graph) for signal in (before, after)]
     for signal, word in zip(known, ("before", "after"), strict=True):
         if len(signal.values) > 1:
@@ -129,10 +124,7 @@ def _of_signals(
     return align(before, after, ("before", "after"))
 
 
-def _of_results(before: "xr.Dataset", after: "xr.Dataset", algorithm: str) -> tuple[View, View]:
-    """Match two results of the same graph, Laplacian, weights, metric and options."""
-    import xarray as xr
-
+def _of_results(before: xr.Dataset, after: xr.Dataset, algorithm: str) -> tuple[View, View]:
     if not isinstance(before, xr.Dataset) or not isinstance(after, xr.Dataset):
         raise OptionError("Give two results, or two signals and graph=.")
     first, second = align(before, after, ("before", "after"))

@@ -117,7 +117,6 @@ def _ranked_cells(ds: "xr.Dataset") -> "pd.DataFrame":
 
 
 def _without_result(ds: "xr.Dataset", known: set[Any]) -> "pd.DataFrame":
-    """Give a row to each graph that failed or is missing, with the reason as its status."""
     import pandas as pd
 
     found = zip(*(ds[name].values.tolist() for name in ("graph", "state", "error")), strict=True)

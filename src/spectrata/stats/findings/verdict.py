@@ -149,7 +149,6 @@ class Verdict:
 
 
 def _explain_control(found: Verdict) -> str:
-    """Say what the control says, and what it cannot say."""
     if not found.cause:
         return 'watch(..., control="no_messages") compares with the same weights without messages.'
     limit = "The weights were trained with messages; a network trained without them was not compared."
@@ -240,7 +239,6 @@ def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> Verdicts:
 
 
 def _judge(one: "xr.Dataset", name: str, place: str, reason: str, scores: str) -> Verdict:
-    """Judge a layer with finite values."""
     value, level = float(one[MEASURE]), LEVELS[place].level
     recent = one[RECENT].values if RECENT in one and one.sizes["evaluation"] else np.array([value])
     kind = "training" if reason else "collapsed" if value < level else "not_collapsed"
@@ -354,7 +352,6 @@ def _course(scores: dict[str, list[float]]) -> tuple[str, np.ndarray]:
 
 
 def _is_held_out(name: str) -> bool:
-    """Whether a score is of validation or test nodes, by its name."""
     return any(word in name.lower() for word in ("val", "test"))
 
 

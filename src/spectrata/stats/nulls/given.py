@@ -143,12 +143,10 @@ def _columns_of(one: Any, graph: Graph) -> tuple[list[np.ndarray], list[np.ndarr
 
 
 def _by_distance(strat: Stratification) -> bool:
-    """Whether the strata are intervals of distance instead of hops."""
     return not all(isinstance(hop, (int, np.integer)) for hop in strat.hops)
 
 
 def _degrees(strat: Stratification) -> np.ndarray:
-    """Weighted degree of every node."""
     return participation(strat, strat.hops[0] if _by_distance(strat) else 1)
 
 

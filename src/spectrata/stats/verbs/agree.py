@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SignalTypeError, argument
 from spectrata.inputs.numbers import one_of, whole
@@ -17,7 +18,6 @@ from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.spectral import LEAST_EFFECTIVE, Surrogates
 from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
 from spectrata.stats.observation import Pairs, pairs_of
-from spectrata.stats.statistics.agreement import Agreement, same_node
 from spectrata.stats.verbs.hops import at_hops
 from spectrata.stats.verbs.reading import Reading, read
 from spectrata.stats.verbs.write_back import write_back
@@ -203,7 +203,39 @@ def _is_flat(many: np.ndarray, parts: np.ndarray) -> np.ndarray:
     return np.abs(many - means[parts]).max(axis=(0, 1)) <= 1e-12
 
 
-# ---- nulls
+# ---- statistic and nulls
+
+
+def same_node(n: int) -> Pairs:
+    """Hop 0: every node with itself."""
+    every = np.arange(n)
+    loops = np.column_stack([every, every])
+    return Pairs(Stratum(0, n, loops), every, loops, np.full(n, 0.5))  # both ends of a pair add to W
+
+
+class Agreement:
+    """r_K of signals that move, such as surrogates, with C signals that stay, ``fixed (n, d, C)``.
+
+    Differences below ``rounding`` are rounding, in both signals.
+    """
+
+    def __init__(self, pairs: Pairs, fixed: np.ndarray, rounding: float = 0.0) -> None:
+        self.pairs, self.rounding = pairs, rounding
+        centred, self.size = self._centred(fixed)
+        self.form = (pairs.matrix @ centred.reshape(len(centred), -1)).reshape(-1, fixed.shape[2])  # (m d, C)
+
+    def of(self, moving: np.ndarray) -> np.ndarray:
+        """r of signals ``(n, d, B)`` with every fixed one, shape (B, C); NaN where one has no variance."""
+        centred, size = self._centred(moving)
+        products = centred.reshape(-1, centred.shape[2]).T @ self.form
+        return products / (size[:, None] * self.size[None, :])
+
+    def _centred(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Signals ``(n, d, B)`` at the nodes, less their endpoint means, and their norms in k ``(B,)``."""
+        some, k, total = values[self.pairs.nodes], self.pairs.k, self.pairs.total
+        some = some - (k @ some.reshape(len(some), -1) / total).reshape(some.shape[1:])
+        size = np.sqrt(np.einsum("m,mdb,mdb->b", k, some, some, optimize=False))
+        return some, np.where(size > self.rounding * np.sqrt(total), size, np.nan)
 
 
 def _surrogates(near: Stratification, compared: Compared, seed: int) -> tuple[float, list[tuple[Draw, np.ndarray]]]:
@@ -264,7 +296,6 @@ def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:
 
 
 def _words(value: np.ndarray, decides: np.ndarray, tail: np.ndarray, status: np.ndarray) -> np.ndarray:
-    """The verdict of every cell: the tail of chance that rejects."""
     above = np.where(value > 0, "agree", "less opposite than chance")
     below = np.where(value < 0, "opposite", "agree less than chance")
     words = np.where(decides <= LEVEL, np.where(tail > 0, above, np.where(tail < 0, below, "chance")), "chance")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.stats.labelled import labelled
+from spectrata.stats.testing import Results
 from spectrata.stats.verbs.reading import read
-from spectrata.stats.verbs.tests import Results
 from spectrata.stats.verbs.write_back import write_back
 
 if TYPE_CHECKING:

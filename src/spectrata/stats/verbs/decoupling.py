@@ -1,8 +1,9 @@
 """The structural-decoupling index: how far the signal at each node departs from the graph's low frequencies."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from spectrata._version import __version__
 from spectrata.core.operators import Operator
@@ -17,9 +18,6 @@ from spectrata.stats.nulls.correction import adjust
 from spectrata.stats.nulls.spectral import Surrogates
 from spectrata.stats.nulls.stopping import looks
 from spectrata.stats.verbs.hops import at_hops
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 HALF = 0.5 - 1e-12  # of the energy, up to rounding
 ROUNDING = 1e-13  # a part of a node's signal below this share of the whole signal is rounding
@@ -48,7 +46,7 @@ def decoupling(
     self_loops: bool = False,
     draws: int | None = None,
     seed: int = 0,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     r"""Compute the structural-decoupling index of every node, against surrogates with the same spectrum.
 
     .. math:: \frac{\| \sum_{\lambda_i > \lambda_c} u_i(x) \, u_i^T s \|}
@@ -176,9 +174,7 @@ class _Index:
         return index | {"p": p, "q": adjust(p), "cutoff": self.cutoff, "low_components": int(self.low.sum())}
 
 
-def _dataset(found: list[dict[str, Any]], snapshots: Any, graph: Any, facts: dict[str, Any]) -> "xr.Dataset":
-    import xarray as xr
-
+def _dataset(found: list[dict[str, Any]], snapshots: Any, graph: Any, facts: dict[str, Any]) -> xr.Dataset:
     time = snapshots is not None
     front = ("snapshot",) if time else ()
     variables: dict[str, Any] = graph_variables(graph)

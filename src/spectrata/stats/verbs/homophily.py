@@ -9,9 +9,9 @@ from spectrata.inputs.labels import as_labels
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.stopping import chance_interval, looks
 from spectrata.stats.observation import Pairs
+from spectrata.stats.testing import Results
 from spectrata.stats.verbs.correlogram import dataset
 from spectrata.stats.verbs.reading import Reading, label_column, stratify
-from spectrata.stats.verbs.tests import Results
 
 if TYPE_CHECKING:
     import xarray as xr

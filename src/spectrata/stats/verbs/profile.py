@@ -19,13 +19,13 @@ from spectrata.stats.findings.sentences import likeness_words
 from spectrata.stats.findings.watched import is_run
 from spectrata.stats.observation import RANDOM_WALK, moved, pairs_of
 from spectrata.stats.statistics.shares import MOST_NODES
+from spectrata.stats.testing import Results
 from spectrata.stats.verbs.calibrate import calibrate
 from spectrata.stats.verbs.diagnose import diagnose, found_in, in_words, is_watched, layers_of
 from spectrata.stats.verbs.hops import stratify
 from spectrata.stats.verbs.local import local_of
 from spectrata.stats.verbs.rank_columns import SIGNIFICANT, ranked
 from spectrata.stats.verbs.reading import Column, Reading, of_result, read
-from spectrata.stats.verbs.tests import Results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -223,7 +223,6 @@ def profile(
 
 
 def _tested(reading: Reading, asked: dict[str, Any], result: Any = None) -> Profile:
-    """All tests of a reading, and the ranking of its columns."""
     if reading.snapshots is not None and len(reading.snapshots) > TESTED:
         note = f"Of {len(reading.snapshots):,} snapshots the first and the last are tested."
         reading = replace(reading.at_snapshots([0, -1]), note=f"{reading.note} {note}".strip())
@@ -243,7 +242,6 @@ def _reach(verdicts: np.ndarray, hops: Sequence[Any]) -> np.ndarray:
 
 
 def _of_run(ds: "xr.Dataset", asked: dict[str, Any]) -> Profile:
-    """The layers of a watched model: verdicts, and r without p where activations were kept."""
     layers = layers_of(ds)
     if "magnitude" not in layers:
         raise ResultError(

@@ -11,8 +11,8 @@ from spectrata.stats.describe.levels import band_groups
 from spectrata.stats.nulls.stopping import LEVEL, LOOKS
 from spectrata.stats.observation import pairs_of
 from spectrata.stats.statistics.shares import BANDS, LEAST_COMPONENTS, MOST_NODES
+from spectrata.stats.testing import Results
 from spectrata.stats.verbs.reading import Reading, read
-from spectrata.stats.verbs.tests import Results
 from spectrata.stats.verbs.write_back import write_back
 
 if TYPE_CHECKING:
@@ -111,7 +111,6 @@ def ranked(results: Results, reach: np.ndarray) -> "pd.DataFrame":
 
 
 def _chosen(results: Results) -> np.ndarray:
-    """Columns that are alike or unlike at the first hop."""
     return np.flatnonzero(np.isin(results.verdicts()[0, -1, :, 0], SIGNIFICANT))
 
 

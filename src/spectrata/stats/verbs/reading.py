@@ -115,7 +115,6 @@ def read(
 
 
 def _texts(signal: Any, strat: Stratification, error: SpectrataError) -> Column:
-    """Labels, where what is no number is text."""
     try:
         labels = as_labels(signal, strat.graph)
     except SpectrataError:
