@@ -143,12 +143,6 @@ def _arrangements(cells: Sequence[Cell]) -> Arrangements | None:
     return arrangements(first.values, np.unique(np.concatenate([cell.obs.pairs.nodes for cell in cells])))
 
 
-def affordable(cells: Sequence[Cell], draws: int) -> bool:
-    """Whether the shares among the cells can be tested within about half a minute."""
-    work = sum(cell.statistic.form.size * cell.obs.width for cell in cells if isinstance(cell.statistic, Share))
-    return 2.0 * work * draws <= SHARE_WORK
-
-
 def verdicts(p: Any, tail: Any, p_given: Any, tail_given: Any, given: str) -> np.ndarray:
     """One word for two tests at the level: alike or unlike where both reject in the same tail.
 
@@ -244,7 +238,9 @@ class Results:
             for (_, t, _, h), cell in cells.items():
                 for name, share in described(cell.obs, self.reading.strat).items() if h == 0 else ():
                     self.made.value[STATISTICS.index(name), t, index, h] = share
-        elif self.with_shares and self.at and not affordable(list(cells.values()), self.at[0]):
+        forms = ((cell.statistic, cell.obs.width) for cell in cells.values())
+        work = 2.0 * sum(one.form.size * width for one, width in forms if isinstance(one, Share))
+        if self.with_shares and self.at and work * self.at[0] > SHARE_WORK:
             self.left_out = "Scale is described without p: its permutations would take long at this size."
             for place in [place for place in cells if place[0]]:
                 cell = cells.pop(place)

@@ -78,7 +78,8 @@ def distinguish(
         for kind, table in enumerate(pairwise(spectra)):
             found = distances(table, labels)  # (1 + draws, pair)
             distance[index][:, kind], p[index][:, kind] = found[0], _p_value(found)
-        gaps = np.abs(_mean_difference(spectra, labels))  # (1 + draws, n)
+        a, b = (side / side.sum(axis=1, keepdims=True) for side in (labels, ~labels))
+        gaps = np.abs((a - b) @ spectra)  # of the mean spectra, (1 + draws, n)
         largest[index], at[index] = gaps[0].max(), first.component[known[gaps[0].argmax()]]
         largest_p[index] = _p_value(gaps.max(axis=1)[:, None])[0]
     dims = ("algorithm", "hop", "pair", "kind")
@@ -111,12 +112,6 @@ def distances(table: np.ndarray, labels: np.ndarray) -> np.ndarray:
         aa, ab, bb = (np.cumsum(both == k) / np.count_nonzero(both == k) for k in (2, 1, 0))
         out[row] = [np.abs(x - y)[:-1] @ gaps for x, y in ((ab, aa), (ab, bb), (aa, bb))]
     return out
-
-
-def _mean_difference(spectra: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    a = labels / labels.sum(axis=1, keepdims=True)
-    b = ~labels / (~labels).sum(axis=1, keepdims=True)
-    return (a - b) @ spectra
 
 
 def _p_value(found: np.ndarray) -> np.ndarray:

@@ -7,19 +7,17 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from spectrata._version import __version__
 from spectrata.bands.edges import band_edges
 from spectrata.bands.filters import Filtered
 from spectrata.bands.settings import SPACINGS, given_bands
 from spectrata.core.hop import ZERO_VECTOR
-from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, as_signal, potential
 from spectrata.kernels.scaling import require_squarable, rescale, squarable
 from spectrata.results.build import along_rows, in_units, with_long_names
 from spectrata.stats.describe.frequencies import HopFrequencies, checked_precision, each_hop, require_room, stratified
-from spectrata.stats.labelled import graph_variables, node_coordinates
+from spectrata.stats.labelled import graph_variables, made_from, node_coordinates
 
 # The variables of node_energy: dimensions as they are computed, and names in words.
 ENERGIES = {
@@ -127,7 +125,7 @@ def filter_signal(
     coords["error"] = along_rows(error, ("snapshot",), axes)
     if known.columns is not None:
         coords["dimension"] = list(known.columns)
-    facts = _facts(strat) | {"hop": hop, "exact": int(exact), "degree": found.degree}
+    facts = made_from(strat, strat.computing.operator()) | {"hop": hop, "exact": int(exact), "degree": found.degree}
     facts["band"] = str(getattr(response, "__name__", "response") if band is None else tuple(band))
     dims, array = along_rows(rescale(filtered, scale), ("snapshot", "node", "dimension"), axes)
     out = xr.DataArray(array, coords, dims, "filtered", facts)
@@ -164,13 +162,6 @@ def _banded(at: HopFrequencies, rest: np.ndarray, band: Any) -> tuple[Filtered, 
     edges = [edge for edge in (low, high) if 0.0 < edge < np.inf]
     found = at.in_bands(rest if high > 0.0 else np.zeros_like(rest), np.array(edges))
     return found, int(low > 0.0), float(low < 0.0 <= high)
-
-
-def _facts(strat: Stratification) -> dict[str, Any]:
-    operator = strat.computing.operator()
-    known = {"laplacian": operator.laplacian, "self_loops": int(operator.self_loops), "weights": strat.weights}
-    graph = {"graph_hash": strat.graph.digest, "n_nodes": strat.graph.n_nodes}
-    return known | graph | {"spectrata_version": __version__}
 
 
 def node_energy(
@@ -261,8 +252,8 @@ def node_energy(
     edges = np.stack([hop["edges"] for hop in found])  # (hop, B + 1)
     coords = node_coordinates(strat.graph) | {"hop": list(strat.hops), "band": np.arange(edges.shape[1] - 1)} | axes
     coords |= {"band_lower": (("hop", "band"), edges[:, :-1]), "band_upper": (("hop", "band"), edges[:, 1:])}
-    facts = {"kind": "nodes", "metric": field.metric, "options": json.dumps(asked)}
-    ds = xr.Dataset(variables | graph_variables(strat.graph), coords, _facts(strat) | facts)
+    facts = made_from(strat, strat.computing.operator()) | {"kind": "nodes", "metric": field.metric}
+    ds = xr.Dataset(variables | graph_variables(strat.graph), coords, facts | {"options": json.dumps(asked)})
     for name in LONG_NAMES.keys() & ds.variables:
         ds[name].attrs["long_name"] = LONG_NAMES[name]
     return with_long_names(ds).transpose("snapshot", "node", "hop", "band", ..., missing_dims="ignore")

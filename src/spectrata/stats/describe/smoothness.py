@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from spectrata._version import __version__
 from spectrata.core.hop import split_along
 from spectrata.core.operators import Operator
 from spectrata.core.spectra import as_stratification
@@ -17,6 +16,7 @@ from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels import edge_sums
 from spectrata.kernels.scaling import representable, squarable
 from spectrata.results.build import along_rows
+from spectrata.stats.labelled import made_from
 
 # Singular values below this share of the largest are rounding.
 RANK_TOLERANCE = 1e-12
@@ -150,9 +150,7 @@ def smoothness(
     for name, array in _in_units(arrays, scale[:, 0, 0]).items():
         laid = along_rows(array, ("snapshot", "hop")[: array.ndim], axes)
         variables[name] = (*laid, {"long_name": LONG_NAMES[name]})
-    facts: dict[str, Any] = {"metric": field.metric, "graph_hash": strat.graph.digest, "weights": strat.weights}
-    facts |= {"kind": "smoothness", "spectrata_version": __version__}
-    facts |= {"laplacian": operator.laplacian, "self_loops": int(operator.self_loops)}
+    facts = made_from(strat, operator) | {"metric": field.metric, "kind": "smoothness"}
     return xr.Dataset(variables, {"hop": list(strat.hops)} | axes, facts)
 
 

@@ -62,44 +62,21 @@ LEVELS = {LAST_HIDDEN: Level(0.022, 0.5192, 495, 0.0, 614), OUTPUTS: Level(0.077
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict on one layer.
+    """The verdict on one layer."""
 
-    Attributes
-    ----------
-    kind : {"collapsed", "not_collapsed", "dead", "not_finite", "training"}
-    snapshot : str
-        The layer, by its name in the result.
-    place : str
-        "last hidden", "outputs", or "" for another layer that is dead or not finite.
-    value, level : float
-        ``off_zero_live`` and the level of its place.
-    below, evaluations : int
-        How many of the last evaluations were below the level.
-    control : float
-        The value of the same weights without messages; NaN without a control.
-    cause : {"", "too", "messages", "open"}
-        What the control says of a collapse: it collapsed too, messages are the cause, or neither is settled.
-    reason : str
-        Why the layer is not judged.
-    scores : str
-        What the scores given to ``w.step`` add.
-    rank, dead : float
-        Effective rank, and share of the nodes whose vector is zero.
-    """
-
-    kind: str
-    snapshot: str
-    place: str = ""
-    value: float = float("nan")
-    level: float = float("nan")
-    below: int = 0
+    kind: str  # "collapsed", "not_collapsed", "dead", "not_finite" or "training"
+    snapshot: str  # the layer, by its name in the result
+    place: str = ""  # "last hidden", "outputs", or "" for another layer that is dead or not finite
+    value: float = float("nan")  # off_zero_live
+    level: float = float("nan")  # of its place
+    below: int = 0  # how many of the last evaluations were below the level
     evaluations: int = 0
-    control: float = float("nan")
-    cause: str = ""
-    reason: str = ""
-    scores: str = ""
-    rank: float = float("nan")
-    dead: float = float("nan")
+    control: float = float("nan")  # the value of the same weights without messages
+    cause: str = ""  # of a collapse: "too" (the control collapsed too), "messages", "open" (not settled)
+    reason: str = ""  # why the layer is not judged
+    scores: str = ""  # what the scores given to w.step add
+    rank: float = float("nan")  # effective rank
+    dead: float = float("nan")  # share of the nodes whose vector is zero
 
     @property
     def failed(self) -> bool:
@@ -163,15 +140,9 @@ def _explain_control(found: Verdict) -> str:
 
 
 class Verdicts(list[Verdict]):
-    """The verdicts on one pass; prints one line each, then the layers.
+    """The verdicts on one pass; prints one line each, ``notes`` on what was not judged, then the table of ``layers``.
 
-    Attributes
-    ----------
-    notes : list of str
-        What was not judged, and why.
-    layers : str
-        ``off_zero_live``, likeness r and effective rank of each layer, beside those of the control; no p, since
-        averaging makes neighbours alike in an untrained model too.
+    The table has no p: averaging makes neighbours alike in an untrained model too.
     """
 
     def __init__(self, found: list[Verdict], notes: list[str] | None = None, layers: str = "") -> None:
@@ -202,13 +173,8 @@ class Verdicts(list[Verdict]):
 def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> Verdicts:
     """Judge the layers of one pass: the last hidden layer, the outputs, and the first dead or not finite layer.
 
-    Parameters
-    ----------
-    ds : Dataset
-        Layers as snapshots, from ``w.over_layers()``.
-    control : Dataset, optional
-        The same layers of the same network without message passing, from ``w.over_layers(mode="control")``; by default
-        what the layers carry, where a control followed their evaluation.
+    ``control`` has the same layers of the same network without message passing; by default it is what the layers carry,
+    where a control followed their evaluation.
 
     Examples
     --------

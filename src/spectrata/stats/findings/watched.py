@@ -152,13 +152,7 @@ def with_recent(one: "xr.Dataset", run: "xr.Dataset") -> "xr.Dataset":
     """The layers of a pass with their measure at the last passes of its mode, and without messages beside it.
 
     The last passes are at most ``RECENT_PASSES`` of the second half of the run up to this pass, itself included.
-
-    Parameters
-    ----------
-    one : Dataset
-        Layers as snapshots, with the attributes ``pass_mode`` and ``pass_epoch`` or ``pass_step``.
-    run : Dataset
-        ``w.dataset``, or its part with the measures.
+    ``one`` has layers as snapshots, ``run`` is ``w.dataset`` or its part with the measures.
     """
     time, mode = next(dim for dim in TIMES if dim in run.dims), str(one.attrs["pass_mode"])
     modes = run["mode"].values.tolist() if "mode" in run.dims else [mode_of(run)]

@@ -15,16 +15,9 @@ from spectrata.stats.observation import Observation
 
 
 class LocalLikeness:
-    """r_i of the nodes that have a pair, and their values under orders of the other nodes.
+    """r_i of the nodes that have a pair, and their values under orders of the other nodes, within ``blocks (n,)``.
 
-    Parameters
-    ----------
-    obs : Observation
-        Values of all nodes, without covariates.
-    residual : ndarray, shape (n, d), optional
-        What covariates leave of the values. Then only the residuals of neighbours change places.
-    blocks : ndarray of int, shape (n,), optional
-        Nodes change places only with nodes of the same block.
+    ``residual (n, d)`` is what covariates leave of the values; then only the residuals of neighbours change places.
     """
 
     def __init__(self, obs: Observation, residual: np.ndarray | None = None, blocks: np.ndarray | None = None) -> None:

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
@@ -21,9 +22,6 @@ from spectrata.stats.observation import Pairs, pairs_of
 from spectrata.stats.verbs.hops import at_hops
 from spectrata.stats.verbs.reading import Reading, read
 from spectrata.stats.verbs.write_back import write_back
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 MOST_NODES = 4_000  # above which no eigenbasis is made, and r has no p
 BASES = ("combinatorial", "random_walk")
@@ -55,7 +53,7 @@ def agree(
     draws: int | None = None,
     seed: int = 0,
     write: bool = False,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     r"""Test whether two signals on a graph agree beyond what their smoothness explains.
 
     .. math:: r_K(a, b) = \frac{\sum_{ij} W_{ij} \langle a_i - \mu_a, b_j - \mu_b\rangle}
@@ -255,21 +253,19 @@ def _chance(
     draw: Draw, many: np.ndarray, ends: Sequence[Pairs], observed: np.ndarray, rounding: float, at: tuple[int, ...]
 ) -> Chance:
     """What one null gives for every column and hop, arrays (C, H): a family of hops for each column."""
+
+    def of(drawn: Draw, column: Any, start: int, stop: int, which: np.ndarray) -> np.ndarray:
+        return drawn(start, stop)[:, column][:, which]
+
     found = Chance.unknown(observed.shape)
     for first in range(0, len(observed), COLUMNS_AT_ONCE):
         some = slice(first, first + COLUMNS_AT_ONCE)
         drawn = cache(partial(_correlations, draw, [Agreement(one, many[:, :, some], rounding) for one in ends]))
-        found.place(some, _tested(observed[some], drawn, at, len(many)))
-    return found
-
-
-def _tested(observed: np.ndarray, drawn: Draw, at: tuple[int, ...], n: int) -> Chance:
-    if len(observed) > MANY:
-        return run_columns(observed, lambda start, stop, which: drawn(start, stop)[:, which], at)
-    found = Chance.unknown(observed.shape)
-    for column, own in enumerate(observed):
-        of_column = partial(lambda place, start, stop, which: drawn(start, stop)[:, place][:, which], column)
-        found.place(column, run_family(own, of_column, at, n))
+        if len(observed) > MANY:
+            found.place(some, run_columns(observed[some], partial(of, drawn, slice(None)), at))
+            continue
+        for column, own in enumerate(observed):
+            found.place(column, run_family(own, partial(of, drawn, column), at, len(many)))
     return found
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from spectrata.core.bases.basis import coefficients_of
 from spectrata.core.engine import magnitudes
@@ -38,9 +39,6 @@ from spectrata.stats.nulls.surrogates import given_draws, permuted, rotated
 from spectrata.stats.statistics.energy import NUMBERS, Drawn, chance_of_shares, shares_of, with_ratio, zero_groups
 from spectrata.stats.verbs.reading import kept_signal
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 NULLS = ("permutation", "rotate", "rewire")
 REWIRED = 99  # graphs that "rewire" draws unasked: each is decomposed
 WIDE = 16  # columns of a vector up to which all arrangements are counted
@@ -70,7 +68,7 @@ def calibrate(
     bands: int = 4,
     draws: int | None = None,
     seed: int = 0,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     r"""Test which frequencies hold more or less of the signal's energy than chance: p and q for each.
 
     The statistic is the share of the energy off zero, :math:`M(a)^2 / \sum M^2`, of an eigenspace or a band.
@@ -143,14 +141,14 @@ def calibrate(
 
 
 def calibrate_result(
-    ds: "xr.Dataset",
+    ds: xr.Dataset,
     signal: Any = None,
     algorithms: str | Iterable[str] | None = None,
     strat: Stratification | None = None,
     level: str = "eigenspace",
     bands: int = 4,
     **null: Any,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     """Test a result as it was computed: the same graph, operator, metric and options, on bases at hand in ``strat``."""
     result = view(ds)
     names = algorithms or ([EXACT] if EXACT in result.algorithms else list(result.algorithms))
@@ -234,7 +232,7 @@ class Case:
         return potential(self.signal, self.metric, self.zero_vectors, self.strat.graph.names)
 
 
-def _calibrated(case: Case, null: Any = NULLS[0], draws: int | None = None, seed: int = 0) -> "xr.Dataset":
+def _calibrated(case: Case, null: Any = NULLS[0], draws: int | None = None, seed: int = 0) -> xr.Dataset:
     strat, signal = case.strat, case.signal
     if case.plan.n_eigs is not None:
         raise OptionError("A share of the energy needs all components; leave out n_eigs.")
@@ -254,10 +252,20 @@ def _calibrated(case: Case, null: Any = NULLS[0], draws: int | None = None, seed
     facts = {"null": null if isinstance(null, str) else "draws", "draws": at[0] if at else 0, "level": case.level}
     facts |= {"draws_seed": seed, "q_family": FAMILY}
     out |= {"magnitude": magnitude, "share": share}
-    by_hop = {"energy": energy, "status": add_notes(spectra.status, _words(out, fixed, facts)).astype(str)}
-    return _labelled(
-        spectra, with_ratio(out), by_hop, dict(level_coordinates(spectra, groups, count, case.level)), facts
-    )
+    status = add_notes(spectra.status, _words(out, fixed, facts)).astype(str)
+    given, last = spectra.ds, "band" if case.level == "band" else "component"
+    # A signal and its draws are read in one basis, so that its errors do not decide between them.
+    out = with_ratio(out) | {"magnitude_error": np.full_like(magnitude, np.nan)}
+    variables: dict[str, Any] = {name: spectra.placed(array, "hop", last) for name, array in out.items()}
+    variables |= {"energy": spectra.placed(energy, "hop"), "status": spectra.placed(status, "hop")}
+    variables |= {name: given[name] for name in ("gradient_norm", "edges", "edge_weight") if name in given}
+    names = ("complete", "n_edges", "n_parts", "n_singletons", "node", "made_with")
+    coords: dict[str, Any] = dict(level_coordinates(spectra, groups, count, case.level))
+    coords |= {name: given[name] for name in names if name in given.coords} | spectra.row_coordinates()
+    coords |= {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)}
+    coords |= {"component": spectra.component} if case.level == "component" else {}
+    facts |= {MERGED: "eigenspaces"} if case.level == "eigenspace" else {}
+    return with_long_names(xr.Dataset(variables, coords, attributes_of(given, "calibration") | facts))
 
 
 def _null(case: Case, null: Any, draws: int | None, seed: int) -> tuple[Drawn, tuple[int, ...]]:
@@ -313,29 +321,6 @@ def _expect(case: Case, chance: np.ndarray, groups: np.ndarray, count: int) -> N
         chance[exact, :, at] = np.where(sizes > 0, sizes / max(weight.sum(), FLOOR), np.nan)
 
 
-# ---- the Dataset
-
-
-def _labelled(
-    spectra: View, out: dict[str, Any], by_hop: dict[str, Any], coords: dict[str, Any], facts: dict[str, Any]
-) -> "xr.Dataset":
-    import xarray as xr
-
-    level, given = facts["level"], spectra.ds
-    last = "band" if level == "band" else "component"
-    variables: dict[str, Any] = {name: spectra.placed(array, "hop", last) for name, array in out.items()}
-    # A signal and its draws are read in one basis, so that its errors do not decide between them.
-    variables["magnitude_error"] = spectra.placed(np.full_like(out["magnitude"], np.nan), "hop", last)
-    variables |= {name: spectra.placed(array, "hop") for name, array in by_hop.items()}
-    variables |= {name: given[name] for name in ("gradient_norm", "edges", "edge_weight") if name in given}
-    names = ("complete", "n_edges", "n_parts", "n_singletons", "node", "made_with")
-    coords |= {name: given[name] for name in names if name in given.coords} | spectra.row_coordinates()
-    coords |= {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)}
-    coords |= {"component": spectra.component} if level == "component" else {}
-    facts |= {MERGED: "eigenspaces"} if level == "eigenspace" else {}
-    return with_long_names(xr.Dataset(variables, coords, attributes_of(given, "calibration") | facts))
-
-
 def _words(out: dict[str, np.ndarray], fixed: np.ndarray, facts: dict[str, Any]) -> np.ndarray:
     """Say per hop why p is missing, or how many draws it takes: ``(A, R, H)``, "" where all is well."""
     known, p = ~np.isnan(out["share"]), out["p"]
@@ -359,13 +344,13 @@ def _words(out: dict[str, np.ndarray], fixed: np.ndarray, facts: dict[str, Any])
 
 
 def calibrate_bands(
-    ds: "xr.Dataset",
+    ds: xr.Dataset,
     signal: Any,
     algorithms: Any = None,
     null: Any = "permutation",
     draws: int | None = None,
     seed: int = 0,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     """Test the bands of a result of ``band_spectra``: the call behind :func:`spectrata.calibrate`."""
     if not isinstance(null, str) or null != "permutation":
         raise OptionError("The bands of a large graph have only null='permutation'.")

@@ -85,8 +85,8 @@ def diagnose(
         return found_in(of_result(graph, signal, metric, columns, nodes), given, draws, seed)
     if signal is None:
         raise OptionError("Give the signal too: diagnose(graph, signal).")
-    how: dict[str, Any] = {"metric": metric, "columns": columns, "labels": labels, "nodes": nodes}
-    return found_in(read(graph, signal, hops, weights=weights, zero_vectors="zero", **how), given, draws, seed)
+    reading = read(graph, signal, hops, weights, metric, columns, labels, nodes, "zero")
+    return found_in(reading, given, draws, seed)
 
 
 def is_watched(ds: Any) -> bool:

@@ -1,6 +1,6 @@
 """``rank_columns``: which columns of a table have structure on the graph, how far it reaches, at which scale."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -116,19 +116,21 @@ def _chosen(results: Results) -> np.ndarray:
 
 def _reach(reading: Reading, first: Results, given: Any, draws: int | None, seed: int) -> np.ndarray:
     """The hop up to which each chosen column is as at the first hop; 0 for the others."""
-    found, chosen = np.zeros(len(reading.columns), dtype=np.int64), _chosen(first)
-    numbers = [hop if isinstance(hop, int) else at for at, hop in enumerate(reading.hops, start=1)]
-    found[chosen] = numbers[0]
-    if len(reading.hops) == 1 or not len(chosen):
-        return found
-    made = Results(replace(reading, columns=tuple(reading.columns[at] for at in chosen)), given, draws, seed).made
-    level = LEVEL * len(chosen) / len(reading.columns)
-    tail, going = first.made.chance.tail[0, 0, chosen, 0], np.ones(len(chosen), dtype=bool)
-    for h, number in enumerate(numbers[1:], start=1):
-        for null in [made.chance] if first.covariates is None else [made.chance, made.given]:
-            going &= (null.p[0, 0, :, h] <= level) & (null.tail[0, 0, :, h] == tail)
-        found[chosen[going]] = number
-    return found
+    same, chosen = np.zeros((len(reading.columns), len(reading.hops)), dtype=bool), _chosen(first)
+    same[chosen, 0] = True
+    if len(reading.hops) > 1 and len(chosen):
+        made = Results(replace(reading, columns=tuple(reading.columns[at] for at in chosen)), given, draws, seed).made
+        level, tail = LEVEL * len(chosen) / len(reading.columns), first.made.chance.tail[0, 0, chosen]
+        nulls = [made.chance] if first.covariates is None else [made.chance, made.given]
+        passes = np.all([(null.p[0, 0] <= level) & (null.tail[0, 0] == tail) for null in nulls], axis=0)
+        same[chosen, 1:] = passes[:, 1:]
+    return reach_of(same, reading.hops)
+
+
+def reach_of(same: np.ndarray, hops: Sequence[Any]) -> np.ndarray:
+    """The last of the hops in a row, from the first on, at which each column ``(C, H)`` is the same; 0 for none."""
+    numbers = np.array([0, *(hop if isinstance(hop, int) else at for at, hop in enumerate(hops, start=1))])
+    return numbers[np.cumprod(same, axis=1).sum(axis=1)]
 
 
 def _scale(reading: Reading, chosen: np.ndarray) -> Any:

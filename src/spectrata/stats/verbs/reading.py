@@ -90,7 +90,6 @@ def read(
     graph: Any,
     signal: Any,
     hops: int | Iterable[int] | None = None,
-    *,
     weights: Any = None,
     metric: str = "auto",
     columns: str = "auto",
