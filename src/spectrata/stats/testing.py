@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import groupby
+from itertools import groupby, product
 from typing import Any
 
 import numpy as np
@@ -81,43 +80,32 @@ def _against(
 ) -> tuple[np.ndarray, Chance]:
     """Values of cells, and their chance under orders of all rows or within blocks."""
     value = np.stack([cell.statistic.value(cell.obs) for cell in cells], axis=-1)
-    if cells[0].obs.separate:
-        jumps = np.stack([largest_pair(cell.obs) for cell in cells], axis=-1)
-        return value, run_columns(value, partial(_draw_columns, cells, blocks, seed), at, jumps=jumps)
-    within = None if blocks is None else block_orders(blocks)
+    n, within = cells[0].obs.n, None if blocks is None else block_orders(blocks)
+    lanes = max(LANES, BATCH // n)
+
+    def draw_columns(start: int, stop: int, columns: np.ndarray) -> np.ndarray:  # -> (B, c, S)
+        found = np.empty((stop - start, len(columns), len(cells)))
+        for part, made in order_batches(seed, n, start, stop, blocks):
+            for (place, cell), first in product(enumerate(cells), range(0, len(columns), lanes)):
+                some = cell.obs.columns(columns[first : first + lanes])
+                found[part, first : first + lanes, place] = cell.statistic.permuted(some, made)
+        return found
+
+    def draw(start: int, stop: int, which: np.ndarray) -> np.ndarray:  # -> (B, s)
+        found = np.empty((stop - start, len(which)))
+        for part, made in order_batches(seed, n, start, stop, blocks):
+            found[part] = evaluate([cells[index] for index in which], made)
+        return found
 
     def counted(which: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         some = [cells[index] for index in which]
         found = _arrangements(some) if blocks is None else within
         return None if found is None else (evaluate(some, found.orders), found.weights)
 
-    return value, run_family(value, partial(_draw, cells, blocks, seed), at, cells[0].obs.n, counted)
-
-
-def _draw(
-    cells: Sequence[Cell], blocks: np.ndarray | None, seed: int, start: int, stop: int, which: np.ndarray
-) -> np.ndarray:
-    """Statistics ``(B, s)`` under random orders number ``start`` to ``stop - 1``."""
-    some = [cells[index] for index in which]
-    found = np.empty((stop - start, len(some)))
-    for part, made in order_batches(seed, some[0].obs.n, start, stop, blocks):
-        found[part] = evaluate(some, made)
-    return found
-
-
-def _draw_columns(
-    cells: Sequence[Cell], blocks: np.ndarray | None, seed: int, start: int, stop: int, columns: np.ndarray
-) -> np.ndarray:
-    """The same of some columns that are signals of their own: ``(B, c, S)``."""
-    n = cells[0].obs.n
-    found = np.empty((stop - start, len(columns), len(cells)))
-    lanes = max(LANES, BATCH // n)
-    for part, made in order_batches(seed, n, start, stop, blocks):
-        for at, cell in enumerate(cells):
-            for first in range(0, len(columns), lanes):
-                some = cell.obs.columns(columns[first : first + lanes])
-                found[part, first : first + lanes, at] = cell.statistic.permuted(some, made)
-    return found
+    if cells[0].obs.separate:
+        jumps = np.stack([largest_pair(cell.obs) for cell in cells], axis=-1)
+        return value, run_columns(value, draw_columns, at, jumps=jumps)
+    return value, run_family(value, draw, at, n, counted)
 
 
 def evaluate(cells: Sequence[Cell], made: np.ndarray) -> np.ndarray:
@@ -187,12 +175,13 @@ class Results:
         self.made, self.left_out = Outcome.unknown(shape), ""
         self.facts = {name: np.full(shape[1:], np.nan) for name in ("participation", "between_parts", "moran")}
         self.n_pairs, self.status = np.zeros(shape[2:], dtype=np.int64), np.full(shape[1:], "ok", dtype=object)
+        together = set(many)
         if many:
             self._many_columns(many)
         for index, column in enumerate(reading.columns):
             pairs = reading.pairs(column)
             self.n_pairs[index] = [len(one.ends) for one in pairs]
-            if index not in many:
+            if index not in together:
                 self._one_column(index, column, pairs)
             self._describe(index, column, pairs)
         self.q = _over_columns(self.made.chance.p_family), _over_columns(self.made.given.p_family)

@@ -96,7 +96,10 @@ def summary(ds: xr.Dataset, *, bands: int = 4) -> pd.DataFrame:
                 table.insert(0, "graph", name)
             tables.append(table)
         if "graph" in ds.dims:
-            tables.append(_without_result(ds, {table["graph"].iloc[0] for table in tables}))
+            known = {table["graph"].iloc[0] for table in tables}  # the others failed or are missing
+            lost = zip(*(ds[name].values.tolist() for name in ("graph", "state", "error")), strict=True)
+            rows = [{"graph": one, "status": f"{state}: {why}" if why else state} for one, state, why in lost]
+            tables.append(pd.DataFrame([row for row in rows if row["graph"] not in known]))
         found = NotedTable(pd.concat([table for table in tables if len(table)], ignore_index=True))
     found.attrs["note"] = "\n".join(notes)
     return found
@@ -130,12 +133,6 @@ def _ranked_cells(ds: xr.Dataset) -> pd.DataFrame:
     front = [name for name in FRONT if name in table]
     order = np.lexsort([-table[effect].abs().fillna(0.0), table["p"].fillna(2.0)])
     return table.iloc[order].dropna(subset=[effect])[[*front, *names, "status"]].reset_index(drop=True)
-
-
-def _without_result(ds: xr.Dataset, known: set[Any]) -> pd.DataFrame:
-    found = zip(*(ds[name].values.tolist() for name in ("graph", "state", "error")), strict=True)
-    rows = [{"graph": name, "status": f"{state}: {error}" if error else state} for name, state, error in found]
-    return pd.DataFrame([row for row in rows if row["graph"] not in known])
 
 
 def _table(spectra: View, bands: int) -> pd.DataFrame:

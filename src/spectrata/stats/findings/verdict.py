@@ -121,22 +121,21 @@ class Verdict:
             lines.append(f"A layer above it may still fail: {100 - 100 * known.hit:.3g} % of the failed models were.")
         lines.append(f"The effective rank is {self.rank:.3g}; {100 * self.dead:.3g} % of the nodes have a zero vector.")
         if self.kind == "collapsed":
-            lines.append(_explain_control(self))
+            lines.append(self._explain_control())
         return " ".join(lines)
 
-
-def _explain_control(found: Verdict) -> str:
-    if not found.cause:
-        return 'watch(..., control="no_messages") compares with the same weights without messages.'
-    limit = "The weights were trained with messages; a network trained without them was not compared."
-    rule = f"above the level and at least {MARGIN:g} times the layer's value at each of the last {RECENT_PASSES}"
-    said = {
-        "too": "is below the level too, so messages are not needed to explain the collapse.",
-        "messages": f"is {rule} evaluations, so messages are the cause.",
-        "open": f"is not {rule} evaluations, so the cause is not settled.",
-    }[found.cause]
-    advice = f" {REMEDY}" if found.cause == "too" else ""
-    return f"Without messages the same weights give {found.control:.3g}, which {said} {limit}{advice}"
+    def _explain_control(self) -> str:
+        if not self.cause:
+            return 'watch(..., control="no_messages") compares with the same weights without messages.'
+        limit = "The weights were trained with messages; a network trained without them was not compared."
+        rule = f"above the level and at least {MARGIN:g} times the layer's value at each of the last {RECENT_PASSES}"
+        said = {
+            "too": "is below the level too, so messages are not needed to explain the collapse.",
+            "messages": f"is {rule} evaluations, so messages are the cause.",
+            "open": f"is not {rule} evaluations, so the cause is not settled.",
+        }[self.cause]
+        advice = f" {REMEDY}" if self.cause == "too" else ""
+        return f"Without messages the same weights give {self.control:.3g}, which {said} {limit}{advice}"
 
 
 class Verdicts(list[Verdict]):
@@ -297,7 +296,10 @@ def still_training(ds: "xr.Dataset") -> str:
     The median loss of the last tenth of the epochs is compared with that of the tenth before. From ``ENOUGH_EPOCHS``
     losses on, a difference within twice its own standard error counts as none: a loss that only scatters has ended.
     """
-    name, values = _course(scores_of(ds))
+    scores = scores_of(ds)  # a loss of training says it if there is one, else any score
+    name = min(scores, key=lambda one: ("loss" not in one.lower(), _is_held_out(one)), default="")
+    values = np.array(scores.get(name, []), dtype=float)
+    values = values[np.isfinite(values)]
     if len(values) < FEWEST:
         epochs = int(ds.attrs.get("epochs", ENOUGH_EPOCHS))
         return f"only {epochs} epochs" if 0 < epochs < ENOUGH_EPOCHS else ""
@@ -308,13 +310,6 @@ def still_training(ds: "xr.Dataset") -> str:
     if change <= max(STILL * total, 2 * scatter):
         return ""
     return f"{name} still changes, by {100 * change / total:.0f} % of its total change in a tenth of the epochs"
-
-
-def _course(scores: dict[str, list[float]]) -> tuple[str, np.ndarray]:
-    """Choose the score that says whether training has ended: a loss of training if there is one, else any."""
-    name = min(scores, key=lambda one: ("loss" not in one.lower(), _is_held_out(one)), default="")
-    values = np.array(scores.get(name, []), dtype=float)
-    return name, values[np.isfinite(values)]
 
 
 def _is_held_out(name: str) -> bool:

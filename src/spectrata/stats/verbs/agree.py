@@ -128,7 +128,14 @@ def agree(
         notes.append(f"Above {MOST_NODES:,} nodes r has no p.")
     else:
         near = strat if strat.hops[0] == 1 or not isinstance(strat.hops[0], int) else Stratification(strat.graph, 1)
-        facts["effective"], sources = _surrogates(near, compared, seed)
+        sides = [(compared.one, compared.many), (compared.many, compared.one)][: 1 if table else 2]
+        made = [
+            (Surrogates(near.basis(near.hops[0], name), moving[:, :, 0], seed, 2 * side + at_basis), fixed)
+            for at_basis, name in enumerate(BASES)
+            for side, (moving, fixed) in enumerate(sides)
+        ]
+        facts["effective"] = min(one.effective for one, _ in made)
+        sources = [(one.draw, fixed) for one, fixed in made]
         if facts["effective"] < LEAST_EFFECTIVE:
             status[status == "ok"] = TOO_SMOOTH if facts["effective"] > 0 else CONSTANT
         first = near.strata.at(near.hops[0])
@@ -234,19 +241,6 @@ class Agreement:
         some = some - (k @ some.reshape(len(some), -1) / total).reshape(some.shape[1:])
         size = np.sqrt(np.einsum("m,mdb,mdb->b", k, some, some, optimize=False))
         return some, np.where(size > self.rounding * np.sqrt(total), size, np.nan)
-
-
-def _surrogates(near: Stratification, compared: Compared, seed: int) -> tuple[float, list[tuple[Draw, np.ndarray]]]:
-    """The smallest effective number of components, and surrogates with what they are compared with."""
-    sides = [(compared.one, compared.many)]
-    if not compared.reading.separate:
-        sides.append((compared.many, compared.one))
-    made = [
-        (Surrogates(near.basis(near.hops[0], name), moving[:, :, 0], seed, 2 * side + at), fixed)
-        for at, name in enumerate(BASES)
-        for side, (moving, fixed) in enumerate(sides)
-    ]
-    return min(one.effective for one, _ in made), [(one.draw, fixed) for one, fixed in made]
 
 
 def _chance(

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import fill
 from typing import Any
@@ -211,7 +211,13 @@ def probe(
     rows, target, notes = _training(labels, train, given, task, seed)
     x = _features(features, given, seed)
     seen = {name: make_view(near, x, name)[rows] for name in names}
-    count = _repeats(seen, target, given.n_edges * (rewired + 1)) if repeats is None else whole(repeats, "repeats")
+    if repeats is None:  # by the size of the work, so that every machine decides alike
+        models, classes = FOLDS + FOLDS * (FOLDS - 1) // 2, len(target.classes or (1,))
+        work = sum(view.size for view in seen.values()) * classes * models
+        left = AFFORDABLE - PER_EDGE * given.n_edges * (rewired + 1)
+        count = int(np.clip(left / max(work, 1), 1, MOST_REPEATS))
+    else:
+        count = whole(repeats, "repeats")
     rng = np.random.default_rng([seed, 0])
     folds = np.stack([target.folds(rng) for _ in range(count)])
     with warnings.catch_warnings():
@@ -254,14 +260,6 @@ def _chosen(names: tuple[str, ...], scores: Scores) -> str:
     near = mean[top] - mean <= np.nan_to_num(corrected_error(scores.score[top] - scores.score))
     ranks = np.where(near, [list(MODELS).index(VIEWS[name].family) for name in names], len(MODELS))
     return names[int(np.argmax(np.where(ranks == ranks.min(), mean, -np.inf)))]
-
-
-def _repeats(seen: Mapping[str, np.ndarray], target: Target, edges: int) -> int:
-    """Decide how often folds are drawn by the size of the work, so that every machine decides alike."""
-    classes = 1 if target.classes is None else len(target.classes)
-    per_model = sum(x.size for x in seen.values()) * classes
-    models = FOLDS + FOLDS * (FOLDS - 1) // 2
-    return int(np.clip((AFFORDABLE - PER_EDGE * edges) / max(per_model * models, 1), 1, MOST_REPEATS))
 
 
 # ---- inputs
