@@ -23,7 +23,6 @@ class Target:
 
     @property
     def score_name(self) -> str:
-        """The name of the score."""
         return "R2" if self.classes is None else "AUC"
 
     @property

@@ -49,11 +49,9 @@ class Outcome:
 
     @classmethod
     def unknown(cls, shape: tuple[int, ...]) -> "Outcome":
-        """Of tests that were not made."""
         return cls(np.full(shape, np.nan), Chance.unknown(shape), np.full(shape, np.nan), Chance.unknown(shape))
 
     def place(self, where: Any, other: "Outcome") -> None:
-        """Put other tests at some places."""
         self.value[where] = other.value.reshape(self.value[where].shape)
         self.value_given[where] = other.value_given.reshape(self.value[where].shape)
         self.chance.place(where, other.chance)

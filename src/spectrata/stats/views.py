@@ -36,7 +36,6 @@ class Neighbourhood:
 
     @classmethod
     def of(cls, graph: Graph) -> "Neighbourhood":
-        """Take the operators of a graph."""
         return cls(graph.edges, graph.n_nodes, graph.weights)
 
     @cached_property

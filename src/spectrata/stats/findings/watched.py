@@ -53,7 +53,6 @@ def one_mode(run: "xr.Dataset", mode: str | None = None) -> tuple["xr.Dataset", 
 
 
 def mode_of(run: "xr.Dataset") -> str:
-    """The mode of a run that has one."""
     return str(run["mode"].item()) if "mode" in run.coords else str(run.attrs.get("pass_mode", ""))
 
 
@@ -223,7 +222,6 @@ def with_scores(ds: "xr.Dataset") -> "xr.Dataset":
 
 
 def last_scores(run: "xr.Dataset") -> dict[str, float]:
-    """The last value of every score."""
     scores = {str(name): run[name].values.ravel() for name in run.data_vars if SCORE in run[name].attrs}
     known = {name: one[np.isfinite(one)] for name, one in scores.items() if one.dtype.kind in "fiu"}
     return {name: float(one[-1]) for name, one in known.items() if len(one)}

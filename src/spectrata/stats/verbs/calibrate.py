@@ -228,7 +228,6 @@ class Case:
 
     @cached_property
     def field(self) -> Potential:
-        """The signal under its metric."""
         return potential(self.signal, self.metric, self.zero_vectors, self.strat.graph.names)
 
 

@@ -99,7 +99,6 @@ def correlogram(
 
 
 def dataset(results: Results, kind: str) -> xr.Dataset:
-    """The Dataset of the tests of r."""
     reading, made, covariates = results.reading, results.made, results.covariates
     of_r = {"r": made.value, "p": made.chance.p, "p_family": made.chance.p_family}
     of_r |= {"r_given": made.value_given, "p_given": made.given.p, "p_family_given": made.given.p_family}

@@ -90,7 +90,6 @@ def diagnose(
 
 
 def is_watched(ds: Any) -> bool:
-    """Whether a result is of a watched model."""
     return ds.attrs.get("kind") == "mini-batches" or is_rows(ds) or is_run(ds) or is_layers(ds)
 
 

@@ -63,7 +63,6 @@ class Reading:
 
     @property
     def hops(self) -> tuple[Any, ...]:
-        """Labels of the strata."""
         return self.strat.hops
 
     @property
