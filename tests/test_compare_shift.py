@@ -9,7 +9,7 @@ import pytest
 
 import calls
 import spectrata as st
-from spectrata.stats.describe.exchange import band_forms, comparable, exchanged_shifts, max_shift_test
+from spectrata.stats.describe.compare import band_forms, comparable, exchanged_shifts, max_shift_test
 
 GRAPH = nx.connected_watts_strogatz_graph(18, 4, 0.2, seed=1)
 RNG = np.random.default_rng(5)

@@ -11,7 +11,7 @@ from spectrata.stats.nulls.columns import run_columns, tail_p
 from spectrata.stats.nulls.correction import adjust, over_columns, smallest_p, tails, two_sided
 from spectrata.stats.nulls.given import Covariates, degree_runs, independent, participation, read_given
 from spectrata.stats.nulls.orders import arrangements, block_orders, orders
-from spectrata.stats.nulls.stopping import interval, looks, run_family
+from spectrata.stats.nulls.stopping import Chance, interval, looks, run_family
 
 
 @pytest.mark.parametrize("n", [1, 7, 300, 70_000])
@@ -136,6 +136,27 @@ def test_columns_stop_early_and_clear_ones_have_a_fitted_tail():
     assert 1e-6 <= result.p[0, 0] < 1e-4
     assert over_columns(result.p_family)[0, 0] < 0.05
     assert not result.by_tail[1:].any() or result.p[1:][result.by_tail[1:]].max() < 0.03
+
+
+def test_p_of_a_column_does_not_depend_on_what_is_tested_with_it():
+    rng = np.random.default_rng(7)
+    normal, observed = rng.normal(size=(9_999, 40, 3)), rng.normal(size=(40, 3))
+    observed[:5, 0] = 3.5  # draws on, beside statistics that stop early
+    every = run_columns(observed, lambda a, b, some: normal[a:b, some], looks(10))
+    for s in range(3):
+        alone = run_columns(observed[:, [s]], lambda a, b, some, s=s: normal[a:b, some][:, :, [s]], looks(10))
+        for name in ("p", "tail", "low", "high", "draws", "by_tail"):
+            assert np.array_equal(getattr(every, name)[:, s], getattr(alone, name)[:, 0]), name
+        assert (every.p_family[:, s] >= alone.p[:, 0]).all()
+
+
+def test_near_the_level_by_q():
+    found = Chance.unknown((5, 1))
+    found.p[:] = found.p_family[:] = np.array([[0.01], [0.004], [0.4], [1e-4], [np.nan]])
+    found.draws[:4], found.by_tail[3] = 999, True
+    near = found.near_by_q(np.array([[0.045], [0.004], [0.8], [0.03], [np.nan]]))
+    assert near[:, 0].tolist() == [True, False, False, True, False]
+    assert not found.near_by_q(5 * found.p_family)[3, 0]
 
 
 @pytest.mark.parametrize("kind", ["normal", "t3", "exponential"])

@@ -111,6 +111,31 @@ def test_many_columns_find_what_is_there_and_no_more():
     assert "of 60 columns neighbours are alike" in column_sentences(table)[0]
 
 
+def test_p_of_many_columns_is_the_same_whatever_hops_are_asked_for():
+    graph, rng = nx.random_geometric_graph(120, 0.18, seed=4), np.random.default_rng(8)
+    values = rng.normal(size=(120, 25))
+    values[:, :4] += 3 * np.array([graph.nodes[node]["pos"][0] for node in graph])[:, None]
+    values[:, 4:8] += 0.8 * np.array([graph.nodes[node]["pos"][1] for node in graph])[:, None]
+    every = st.correlogram(graph, values, hops=3, columns="separate")
+    for hop in (1, 2, 3):
+        alone = st.correlogram(graph, values, hops=[hop], columns="separate")
+        for name in ("p", "p_given", "chance_low", "chance_high", "p_from_tail"):
+            assert np.array_equal(every[name].sel(hop=hop), alone[name].sel(hop=hop), equal_nan=name[0] == "p"), name
+    ranked = st.rank_columns(graph, values, hops=3).set_index("column")
+    assert np.array_equal(ranked["p"].loc[range(25)], every["p"].sel(hop=1))
+
+
+def test_near_level_of_many_columns():
+    rng = np.random.default_rng(0)
+    graph, wave = nx.grid_2d_graph(15, 15), np.repeat(np.sin(np.arange(15) / 3), 15)
+    values = rng.normal(size=(225, 40)) + np.linspace(0, 0.6, 40) * wave[:, None]
+    found = st.rank_columns(graph, values, hops=1, given=None)
+    near = found["near_level"].to_numpy()
+    assert 0 < near.sum() < 10
+    assert found["q"][near].between(0.01, 0.2).all()
+    assert not near[(found["q"] < 0.001) | (found["q"] > 0.5)].any()
+
+
 def test_names_that_occur_twice_are_refused():
     table = pd.DataFrame(np.random.default_rng(0).normal(size=(6, 2)), columns=["a", "a"])
     for call in (st.diagnose, st.correlogram, st.rank_columns):

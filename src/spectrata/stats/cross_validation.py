@@ -23,7 +23,6 @@ class Target:
 
     @property
     def score_name(self) -> str:
-        """The name of the score."""
         return "R2" if self.classes is None else "AUC"
 
     @property
@@ -46,13 +45,18 @@ class Target:
 
         NaN where undefined: of numbers there is no accuracy, and of one class no model.
         """
-        linear_model = _linear_models()
+        try:
+            from sklearn import linear_model
+        except ImportError as problem:
+            raise missing_extra("scikit-learn", "probe", "st.probe") from problem
         middle, width = x[train].mean(axis=0), x[train].std(axis=0)
         width[width <= 1e-12 * np.abs(middle)] = np.inf  # a constant column plays no part
         scaled, y = (x - middle) / width, self.values
         if self.classes is None:
             ridge = linear_model.Ridge(alpha=1 / REGULARISATION).fit(scaled[train], y[train])
-            return [(_r2(ridge.predict(scaled[test]), y[test]), np.nan) for test in tests]
+            left = [np.sum((y[test] - ridge.predict(scaled[test])) ** 2) for test in tests]
+            total = [np.sum((y[test] - y[test].mean()) ** 2) for test in tests]
+            return [(float(1 - a / b) if b > 0 else np.nan, np.nan) for a, b in zip(left, total, strict=True)]
         if len(np.unique(y[train])) < 2:
             return [(np.nan, np.nan)] * len(tests)
         model = linear_model.LogisticRegression(C=REGULARISATION, max_iter=MOST_ITERATIONS).fit(scaled[train], y[train])
@@ -62,11 +66,6 @@ class Target:
             accuracy = np.mean(model.classes_[np.argmax(chance, axis=1)] == y[test])
             found.append((roc_auc(chance, model.classes_, y[test]), float(accuracy)))
         return found
-
-
-def _r2(predicted: np.ndarray, truth: np.ndarray) -> float:
-    total = np.sum((truth - truth.mean()) ** 2)
-    return float(1 - np.sum((truth - predicted) ** 2) / total) if total > 0 else np.nan
 
 
 def roc_auc(chance: np.ndarray, known: np.ndarray, truth: np.ndarray) -> float:
@@ -89,18 +88,11 @@ def roc_auc(chance: np.ndarray, known: np.ndarray, truth: np.ndarray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores over the outer folds of all repeats, J in all.
+    """Scores over the outer folds of all repeats, J in all."""
 
-    Attributes
-    ----------
-    score, accuracy : ndarray, shape (V, J)
-    chosen : ndarray, shape (J,)
-        The view that the inner folds chose, by its position.
-    """
-
-    score: np.ndarray
-    accuracy: np.ndarray
-    chosen: np.ndarray
+    score: np.ndarray  # (V, J)
+    accuracy: np.ndarray  # (V, J)
+    chosen: np.ndarray  # (J,) position of the view that the inner folds chose
 
     @property
     def of_choice(self) -> np.ndarray:
@@ -127,16 +119,8 @@ def corrected_error(values: np.ndarray) -> Any:
 
 
 def cross_validate(views: Mapping[str, np.ndarray], target: Target, folds: np.ndarray) -> Scores:
-    """Score every view on every fold, and choose a view by the other folds.
+    """Score every view ``(n_train, columns)`` on every fold ``(repeats, n_train)``, and choose one by the other folds.
 
-    Parameters
-    ----------
-    views : mapping from name to ndarray, shape (n_train, columns)
-    target : Target
-    folds : ndarray of int, shape (repeats, n_train)
-
-    Notes
-    -----
     For the outer fold f, the score of a view is its mean over inner folds g, each with a model of all folds but f and
     g. One such model serves both f and g, which halves the number of models.
     """
@@ -153,11 +137,3 @@ def cross_validate(views: Mapping[str, np.ndarray], target: Target, folds: np.nd
         accuracies.append(outer[..., 1])
         chosen.append(np.argmax(inner, axis=0))
     return Scores(np.hstack(scores), np.hstack(accuracies), np.concatenate(chosen))
-
-
-def _linear_models() -> Any:
-    try:
-        from sklearn import linear_model
-    except ImportError as problem:
-        raise missing_extra("scikit-learn", "probe", "st.probe") from problem
-    return linear_model

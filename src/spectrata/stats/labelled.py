@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata._version import __version__
+from spectrata.core.operators import Operator
+from spectrata.core.stratification import Stratification
 from spectrata.inputs.graphs import Graph
 from spectrata.results.build import node_labels
 
@@ -69,6 +71,13 @@ def labelled(
     for name in (*ds.data_vars, "n_pairs"):
         ds[name].attrs |= {"long_name": words[str(name)]} if name in words else {}
     return ds
+
+
+def made_from(strat: Stratification, operator: Operator) -> dict[str, Any]:
+    """The attributes that say what a description was made with."""
+    known = {"laplacian": operator.laplacian, "self_loops": int(operator.self_loops), "weights": strat.weights}
+    graph = {"graph_hash": strat.graph.digest, "n_nodes": strat.graph.n_nodes}
+    return known | graph | {"spectrata_version": __version__}
 
 
 def node_coordinates(graph: Graph) -> dict[str, Any]:

@@ -1,24 +1,33 @@
-"""Tests of signals at every hop: statistics against permutation, and given covariates."""
+"""All tests of a reading: every column at every hop and snapshot, against permutation and given covariates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import groupby
+from itertools import groupby, product
 from typing import Any
 
 import numpy as np
 
-from spectrata.stats.nulls.columns import run_columns
-from spectrata.stats.nulls.given import Covariates
+from spectrata.stats.nulls.columns import MANY, run_columns
+from spectrata.stats.nulls.correction import over_columns
+from spectrata.stats.nulls.given import Covariates, read_given
 from spectrata.stats.nulls.orders import Arrangements, arrangements, block_orders, order_batches
-from spectrata.stats.nulls.stopping import LEVEL, Chance, run_family
-from spectrata.stats.observation import BATCH, Observation, moved
-from spectrata.stats.statistics.pairs import GRAM_WIDTH, Statistic, largest_pair
-from spectrata.stats.statistics.shares import Share
+from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
+from spectrata.stats.observation import BATCH, Observation, Pairs, moved, observe
+from spectrata.stats.statistics.pairs import GRAM_WIDTH, Likeness, Statistic, largest_pair, moran, participation_ratio
+from spectrata.stats.statistics.shares import MOST_NODES, NAMES, Share, between_parts, described, shares
+from spectrata.stats.verbs.reading import Column, Reading
 
 WIDE = GRAM_WIDTH - 1  # columns of a vector up to which equal rows are looked for; by_gram takes permutations only
 LANES = 8  # columns that are permuted together at least: a line of the cache
 SHARE_WORK = 4e11  # multiplications of a look at the shares, about half a minute
+STATISTICS = ("r", *NAMES)
+NO_PAIRS = "no pair of labelled nodes"
+NO_VARIANCE = "no variance among nodes with a pair"
+NO_DIRECTION = "a node has a zero vector, which has no direction"
+BLOCK = 2**24  # numbers of a block of columns that are tested together
+# Up to which the second look costs less than a second and is drawn at once: a corrected p then does not depend on how
+# many tests stopped at the first look.
+SMALL_NODES = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +49,9 @@ class Outcome:
 
     @classmethod
     def unknown(cls, shape: tuple[int, ...]) -> "Outcome":
-        """Of tests that were not made."""
         return cls(np.full(shape, np.nan), Chance.unknown(shape), np.full(shape, np.nan), Chance.unknown(shape))
 
     def place(self, where: Any, other: "Outcome") -> None:
-        """Put other tests at some places."""
         self.value[where] = other.value.reshape(self.value[where].shape)
         self.value_given[where] = other.value_given.reshape(self.value[where].shape)
         self.chance.place(where, other.chance)
@@ -71,43 +78,32 @@ def _against(
 ) -> tuple[np.ndarray, Chance]:
     """Values of cells, and their chance under orders of all rows or within blocks."""
     value = np.stack([cell.statistic.value(cell.obs) for cell in cells], axis=-1)
-    if cells[0].obs.separate:
-        jumps = np.stack([largest_pair(cell.obs) for cell in cells], axis=-1)
-        return value, run_columns(value, partial(_draw_columns, cells, blocks, seed), at, jumps=jumps)
-    within = None if blocks is None else block_orders(blocks)
+    n, within = cells[0].obs.n, None if blocks is None else block_orders(blocks)
+    lanes = max(LANES, BATCH // n)
+
+    def draw_columns(start: int, stop: int, columns: np.ndarray) -> np.ndarray:  # -> (B, c, S)
+        found = np.empty((stop - start, len(columns), len(cells)))
+        for part, made in order_batches(seed, n, start, stop, blocks):
+            for (place, cell), first in product(enumerate(cells), range(0, len(columns), lanes)):
+                some = cell.obs.columns(columns[first : first + lanes])
+                found[part, first : first + lanes, place] = cell.statistic.permuted(some, made)
+        return found
+
+    def draw(start: int, stop: int, which: np.ndarray) -> np.ndarray:  # -> (B, s)
+        found = np.empty((stop - start, len(which)))
+        for part, made in order_batches(seed, n, start, stop, blocks):
+            found[part] = evaluate([cells[index] for index in which], made)
+        return found
 
     def counted(which: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         some = [cells[index] for index in which]
         found = _arrangements(some) if blocks is None else within
         return None if found is None else (evaluate(some, found.orders), found.weights)
 
-    return value, run_family(value, partial(_draw, cells, blocks, seed), at, cells[0].obs.n, counted)
-
-
-def _draw(
-    cells: Sequence[Cell], blocks: np.ndarray | None, seed: int, start: int, stop: int, which: np.ndarray
-) -> np.ndarray:
-    """Statistics ``(B, s)`` under random orders number ``start`` to ``stop - 1``."""
-    some = [cells[index] for index in which]
-    found = np.empty((stop - start, len(some)))
-    for part, made in order_batches(seed, some[0].obs.n, start, stop, blocks):
-        found[part] = evaluate(some, made)
-    return found
-
-
-def _draw_columns(
-    cells: Sequence[Cell], blocks: np.ndarray | None, seed: int, start: int, stop: int, columns: np.ndarray
-) -> np.ndarray:
-    """The same of some columns that are signals of their own: ``(B, c, S)``."""
-    n = cells[0].obs.n
-    found = np.empty((stop - start, len(columns), len(cells)))
-    lanes = max(LANES, BATCH // n)
-    for part, made in order_batches(seed, n, start, stop, blocks):
-        for at, cell in enumerate(cells):
-            for first in range(0, len(columns), lanes):
-                some = cell.obs.columns(columns[first : first + lanes])
-                found[part, first : first + lanes, at] = cell.statistic.permuted(some, made)
-    return found
+    if cells[0].obs.separate:
+        jumps = np.stack([largest_pair(cell.obs) for cell in cells], axis=-1)
+        return value, run_columns(value, draw_columns, at, jumps=jumps)
+    return value, run_family(value, draw, at, n, counted)
 
 
 def evaluate(cells: Sequence[Cell], made: np.ndarray) -> np.ndarray:
@@ -133,12 +129,6 @@ def _arrangements(cells: Sequence[Cell]) -> Arrangements | None:
     return arrangements(first.values, np.unique(np.concatenate([cell.obs.pairs.nodes for cell in cells])))
 
 
-def affordable(cells: Sequence[Cell], draws: int) -> bool:
-    """Whether the shares among the cells can be tested within about half a minute."""
-    work = sum(cell.statistic.form.size * cell.obs.width for cell in cells if isinstance(cell.statistic, Share))
-    return 2.0 * work * draws <= SHARE_WORK
-
-
 def verdicts(p: Any, tail: Any, p_given: Any, tail_given: Any, given: str) -> np.ndarray:
     """One word for two tests at the level: alike or unlike where both reject in the same tail.
 
@@ -162,3 +152,126 @@ def verdicts(p: Any, tail: Any, p_given: Any, tail_given: Any, given: str) -> np
         (second, np.char.add(side_given, f" only given {given}")),
     ]
     return np.select([when for when, _ in words], [word for _, word in words], "chance")
+
+
+class Results:
+    """The tests of a reading: ``made`` has arrays (S, T, C, H) of S statistics, r the first; NaN where none was made.
+
+    ``facts`` has participation, the share between parts and Moran's I (T, C, H), ``q`` the false discovery rates of
+    both tests. Shares are tested where they are wanted and can be had; ``left_out`` says what was not.
+    """
+
+    def __init__(self, reading: Reading, given: Any, draws: int | None, seed: int, with_shares: bool = False) -> None:
+        many = [index for index, one in enumerate(reading.columns) if one.kind == "numbers"]
+        many = many if len(many) > MANY and reading.separate else []
+        n = reading.strat.graph.n_nodes
+        self.at, self.seed = looks(n, draws), seed
+        if draws is None and n <= SMALL_NODES and not many:
+            self.at = self.at[-1:]
+        self.reading, self.covariates, self.with_shares = reading, read_given(given, reading.strat), with_shares
+        shape = (len(STATISTICS), len(reading.columns[0].values), len(reading.columns), len(reading.hops))
+        self.made, self.left_out = Outcome.unknown(shape), ""
+        self.facts = {name: np.full(shape[1:], np.nan) for name in ("participation", "between_parts", "moran")}
+        self.n_pairs, self.status = np.zeros(shape[2:], dtype=np.int64), np.full(shape[1:], "ok", dtype=object)
+        together = set(many)
+        if many:
+            self._many_columns(many)
+        for index, column in enumerate(reading.columns):
+            pairs = reading.pairs(column)
+            self.n_pairs[index] = [len(one.ends) for one in pairs]
+            if index not in together:
+                self._one_column(index, column, pairs)
+            self._describe(index, column, pairs)
+        self.q = _over_columns(self.made.chance.p_family), _over_columns(self.made.given.p_family)
+        for chance, q in zip((self.made.chance, self.made.given), self.q, strict=True) if many else ():
+            chance.near_level[:, :, many] = chance.near_by_q(q, n)[:, :, many]
+
+    @property
+    def given(self) -> str:
+        """What the second test is given: "degree", "covariates", or nothing where there is none."""
+        return "" if self.covariates is None else self.covariates.name
+
+    @property
+    def draws(self) -> int:
+        """The most orders behind any p."""
+        return int(self.made.chance.draws.max(initial=0))
+
+    @property
+    def decides(self) -> tuple[np.ndarray, np.ndarray]:
+        """The corrected p of both tests that verdicts rest on: q where columns are tested one by one."""
+        return self.q if self.reading.separate else (self.made.chance.p_family, self.made.given.p_family)
+
+    @property
+    def near_level(self) -> np.ndarray:
+        """Whether a decision could differ with other orders."""
+        return self.made.chance.near_level | self.made.given.near_level
+
+    def verdicts(self) -> np.ndarray:
+        """The words of all tests as tests of r, ``(S, T, C, H)``."""
+        tail, tail_given = self.made.chance.tail, self.made.given.tail
+        return verdicts(self.decides[0], tail, self.decides[1], tail_given, self.given)
+
+    def _one_column(self, index: int, column: Column, pairs: list[Pairs]) -> None:
+        cells = {}
+        for t, h in np.ndindex(len(column.values), len(pairs)):
+            if column.lacks(t) or not len(pairs[h].ends):
+                continue
+            obs = column.observed(t, pairs[h])
+            self._note(obs, t, index, h)
+            for statistic in (Likeness(), *(shares(pairs[h]) if self.with_shares else ())):
+                cells[STATISTICS.index(statistic.name), t, index, h] = Cell(obs, statistic)
+        if self.with_shares and pairs[0].n > MOST_NODES:
+            self.left_out = f"Scale (smooth, rough, main divide) is not tested above {MOST_NODES:,} nodes."
+            for (_, t, _, h), cell in cells.items():
+                for name, share in described(cell.obs, self.reading.strat).items() if h == 0 else ():
+                    self.made.value[STATISTICS.index(name), t, index, h] = share
+        forms = ((cell.statistic, cell.obs.width) for cell in cells.values())
+        work = 2.0 * sum(one.form.size * width for one, width in forms if isinstance(one, Share))
+        if self.with_shares and self.at and work * self.at[0] > SHARE_WORK:
+            self.left_out = "Scale is described without p: its permutations would take long at this size."
+            for place in [place for place in cells if place[0]]:
+                cell = cells.pop(place)
+                self.made.value[place] = cell.statistic.value(cell.obs)
+        if cells:
+            own = None if self.covariates is None else self.covariates.of(column.rows)
+            made = run_tests(list(cells.values()), own, self.at, self.seed)
+            self.made.place(tuple(np.array(list(cells)).T), made)
+
+    def _many_columns(self, which: list[int]) -> None:
+        self.left_out = f"Scale is not tested for more than {MANY} columns." if self.with_shares else ""
+        columns, first = self.reading.columns, self.reading.columns[which[0]]
+        pairs, step = self.reading.pairs(first), max(64, BLOCK // first.values.size)
+        for start in range(0, len(which), step):
+            some = which[start : start + step]
+            values = np.concatenate([columns[index].values for index in some], axis=2)  # (T, n, C)
+            cells = []
+            for t, h in np.ndindex(len(values), len(pairs)):
+                cells.append(Cell(observe(values[t], pairs[h], first.rounding, separate=True), Likeness()))
+                self._note(cells[-1].obs, t, some, h)
+            self.made.place((0, slice(None), some), run_tests(cells, self.covariates, self.at, self.seed))
+
+    def _note(self, obs: Observation, t: int, index: Any, h: int) -> None:
+        self.facts["participation"][t, index, h] = participation_ratio(obs)
+        self.facts["between_parts"][t, index, h] = between_parts(obs)
+        if obs.separate or obs.width == 1:
+            self.facts["moran"][t, index, h] = moran(obs)
+
+    def _describe(self, index: int, column: Column, pairs: list[Pairs]) -> None:
+        """Say why r is undefined, where covariates leave nothing, or what makes a hop weak evidence."""
+        value, value_given = (one[0, :, index] for one in (self.made.value, self.made.value_given))
+        for t, h in np.ndindex(value.shape):
+            words = pairs[h].remark
+            if column.lacks(t):
+                words = NO_DIRECTION
+            elif np.isnan(value[t, h]):
+                words = NO_VARIANCE if len(pairs[h].ends) else NO_PAIRS
+            elif self.covariates is not None and self.at and np.isnan(value_given[t, h]):
+                why = self.covariates.of(column.rows).why_untested(pairs[h].participation)
+                words = f"{why}; {words}" if words else why
+            self.status[t, index, h] = words or "ok"
+
+
+def _over_columns(p_family: np.ndarray) -> np.ndarray:
+    """q over columns of tests ``(S, T, C, H)``."""
+    family = np.moveaxis(p_family, 2, 0)
+    return np.moveaxis(over_columns(family.reshape(len(family), -1)).reshape(family.shape), 0, 2)

@@ -23,12 +23,6 @@ NO_GRAPH, LOW_PASS, BESIDE, EXACT_HOPS = "no graph", "low-pass", "beside neighbo
 class Neighbourhood:
     """The sparse operators of a graph that views multiply features with.
 
-    Parameters
-    ----------
-    edges : ndarray of int, shape (m, 2)
-    n_nodes : int
-    weights : ndarray, shape (m,), optional
-
     Examples
     --------
     >>> path = Neighbourhood(np.array([[0, 1], [1, 2]]), 3)
@@ -36,13 +30,12 @@ class Neighbourhood:
     [0.0, 2.0, 0.0]
     """
 
-    edges: np.ndarray
+    edges: np.ndarray  # (m, 2)
     n_nodes: int
-    weights: np.ndarray | None = None
+    weights: np.ndarray | None = None  # (m,)
 
     @classmethod
     def of(cls, graph: Graph) -> "Neighbourhood":
-        """Take the operators of a graph."""
         return cls(graph.edges, graph.n_nodes, graph.weights)
 
     @cached_property

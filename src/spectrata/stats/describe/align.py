@@ -1,8 +1,9 @@
 """Match two results by label, or raise an error that names both where they do not belong together."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from spectrata.core.registry import row_of
 from spectrata.errors import ResultError, shown
@@ -10,12 +11,9 @@ from spectrata.results.build import numbered_like
 from spectrata.results.schema import MERGED, View, view
 from spectrata.stats.describe.spectrum import merge_eigenspaces
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 
 def align(
-    a: "xr.Dataset", b: "xr.Dataset", names: tuple[str, str] = ("The first result", "the second"), rows: bool = True
+    a: xr.Dataset, b: xr.Dataset, names: tuple[str, str] = ("The first result", "the second"), rows: bool = True
 ) -> tuple[View, View]:
     """Select the common algorithms and hops of two results, in the order of the first; rows matched by label.
 
@@ -51,7 +49,7 @@ def align(
     return first, second
 
 
-def _without_padding(ds: "xr.Dataset") -> "xr.Dataset":
+def _without_padding(ds: xr.Dataset) -> xr.Dataset:
     """Drop components that no hop has: merged results pad hops of few eigenspaces."""
     there = ds["multiplicity"] > 0
     return ds.isel(component=there.any([dim for dim in there.dims if dim != "component"]).values)
@@ -70,7 +68,6 @@ def _facts(one: View, algorithms: list[str]) -> dict[str, Any]:
 
 
 def _require_same(a: View, b: View, algorithms: list[str]) -> None:
-    """Refuse two results that do not compare, naming what differs in both."""
     if a.ds.attrs.get("graph_hash") != b.ds.attrs.get("graph_hash"):
         raise ResultError(
             f"{a.name} and {b.name} are of different graphs ({_graph(a)} and {_graph(b)}), whose eigencomponents do "
@@ -85,8 +82,7 @@ def _require_same(a: View, b: View, algorithms: list[str]) -> None:
             )
 
 
-def _matched(first: View, second: View, b: "xr.Dataset") -> "xr.Dataset":
-    """Reorder the rows of the second result by the labels of the first."""
+def _matched(first: View, second: View, b: xr.Dataset) -> xr.Dataset:
     sides = sorted((first, second), key=lambda one: "column" not in one.row_dims)
     if "column" in sides[0].row_dims and "column" not in sides[1].row_dims:
         columns = ", ".join(map(str, sides[0].labels("column")[:5]))

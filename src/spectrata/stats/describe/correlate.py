@@ -1,9 +1,10 @@
 """Magnitudes or gradient norms against a score, with confidence intervals."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from spectrata.errors import OptionError, shown
 from spectrata.inputs.numbers import one_of
@@ -12,13 +13,10 @@ from spectrata.results.build import attributes_of
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.spectrum import FLOOR, lengths
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 OF = ("gradient_norm", "magnitude", "magnitude_norm")
 
 
-def correlate(ds: "xr.Dataset", score: Any, *, of: str = "gradient_norm", confidence: float = 0.95) -> "xr.Dataset":
+def correlate(ds: xr.Dataset, score: Any, *, of: str = "gradient_norm", confidence: float = 0.95) -> xr.Dataset:
     r"""Correlate norms or magnitudes of snapshots with a score (Tasks 5 and 8).
 
     Parameters
@@ -53,7 +51,6 @@ def correlate(ds: "xr.Dataset", score: Any, *, of: str = "gradient_norm", confid
     >>> bool(found["pearson_low"][0] > 0.5)
     True
     """
-    import xarray as xr
     from scipy.stats import norm, rankdata
 
     one_of(of, "of", OF)

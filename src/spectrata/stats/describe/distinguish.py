@@ -1,8 +1,9 @@
 """Whether two groups of spectra differ: the scheme of Tasks 5, 7 and 8."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from spectrata.errors import OptionError, ResultError
 from spectrata.inputs.numbers import whole
@@ -11,16 +12,13 @@ from spectrata.results.schema import NORMALIZED, ZERO_DROPPED
 from spectrata.stats.describe.align import align
 from spectrata.stats.describe.spectrum import normalize
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 PAIRS = ("AB-AA", "AB-BB", "AA-BB")
 KINDS = ("mean", "max")
 
 
 def distinguish(
-    group_a: "xr.Dataset", group_b: "xr.Dataset", *, normalized: bool = True, draws: int = 199, seed: int = 0
-) -> "xr.Dataset":
+    group_a: xr.Dataset, group_b: xr.Dataset, *, normalized: bool = True, draws: int = 199, seed: int = 0
+) -> xr.Dataset:
     r"""Tell two groups of signals apart by their spectra, with permutation p-values.
 
     For every two snapshots the mean and the maximum over components of :math:`|M - M'|`; then the Wasserstein
@@ -53,8 +51,6 @@ def distinguish(
     >>> dict(same.sizes)
     {'algorithm': 1, 'hop': 2, 'pair': 3, 'kind': 2}
     """
-    import xarray as xr
-
     whole(draws, "draws", 0)
     if normalized:
         group_a, group_b = normalize(group_a), normalize(group_b)
@@ -82,7 +78,8 @@ def distinguish(
         for kind, table in enumerate(pairwise(spectra)):
             found = distances(table, labels)  # (1 + draws, pair)
             distance[index][:, kind], p[index][:, kind] = found[0], _p_value(found)
-        gaps = np.abs(_mean_difference(spectra, labels))  # (1 + draws, n)
+        a, b = (side / side.sum(axis=1, keepdims=True) for side in (labels, ~labels))
+        gaps = np.abs((a - b) @ spectra)  # of the mean spectra, (1 + draws, n)
         largest[index], at[index] = gaps[0].max(), first.component[known[gaps[0].argmax()]]
         largest_p[index] = _p_value(gaps.max(axis=1)[:, None])[0]
     dims = ("algorithm", "hop", "pair", "kind")
@@ -115,12 +112,6 @@ def distances(table: np.ndarray, labels: np.ndarray) -> np.ndarray:
         aa, ab, bb = (np.cumsum(both == k) / np.count_nonzero(both == k) for k in (2, 1, 0))
         out[row] = [np.abs(x - y)[:-1] @ gaps for x, y in ((ab, aa), (ab, bb), (aa, bb))]
     return out
-
-
-def _mean_difference(spectra: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    a = labels / labels.sum(axis=1, keepdims=True)
-    b = ~labels / (~labels).sum(axis=1, keepdims=True)
-    return (a - b) @ spectra
 
 
 def _p_value(found: np.ndarray) -> np.ndarray:

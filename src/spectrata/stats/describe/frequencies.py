@@ -142,11 +142,9 @@ class ByProducts(_AtNodes):
         return Probes(self.rows, self.seed).spectrum()
 
     def in_bands(self, rest: np.ndarray, edges: np.ndarray) -> Filtered:
-        """Parts of columns between edges."""
         return _in_pieces(rest, lambda piece: filter_bands(self.rows, piece, edges, *self.precision))
 
     def responded(self, rest: np.ndarray, response: Response) -> Filtered:
-        """Columns after a filter."""
         return _in_pieces(rest, lambda piece: filter_response(self.rows, piece, response, *self.precision))
 
 

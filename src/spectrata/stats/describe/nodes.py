@@ -2,26 +2,22 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
-from spectrata._version import __version__
 from spectrata.bands.edges import band_edges
 from spectrata.bands.filters import Filtered
 from spectrata.bands.settings import SPACINGS, given_bands
 from spectrata.core.hop import ZERO_VECTOR
-from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, as_signal, potential
 from spectrata.kernels.scaling import require_squarable, rescale, squarable
 from spectrata.results.build import along_rows, in_units, with_long_names
 from spectrata.stats.describe.frequencies import HopFrequencies, checked_precision, each_hop, require_room, stratified
-from spectrata.stats.labelled import graph_variables, node_coordinates
-
-if TYPE_CHECKING:
-    import xarray as xr
+from spectrata.stats.labelled import graph_variables, made_from, node_coordinates
 
 # The variables of node_energy: dimensions as they are computed, and names in words.
 ENERGIES = {
@@ -49,7 +45,7 @@ def filter_signal(
     exact: bool | None = None,
     tol: float = 0.1,
     steps: int | str = "auto",
-) -> "xr.DataArray":
+) -> xr.DataArray:
     r"""Filter a signal on a graph: keep one band of frequencies, or apply any frequency response.
 
     .. math:: y = \sum_i h(\lambda_i) \, \phi_i \, \phi_i^T C s
@@ -109,8 +105,6 @@ def filter_signal(
     """
     if (band is None) == (response is None):
         raise OptionError("Give either band=(lower, upper) or response=, a function of the eigenvalues.")
-    import xarray as xr
-
     precision = checked_precision(tol, steps)
     strat, exact = stratified(graph, [whole(hop, "hop")], exact, weights)
     known = as_signal(signal, strat.graph)
@@ -131,7 +125,7 @@ def filter_signal(
     coords["error"] = along_rows(error, ("snapshot",), axes)
     if known.columns is not None:
         coords["dimension"] = list(known.columns)
-    facts = _facts(strat) | {"hop": hop, "exact": int(exact), "degree": found.degree}
+    facts = made_from(strat, strat.computing.operator()) | {"hop": hop, "exact": int(exact), "degree": found.degree}
     facts["band"] = str(getattr(response, "__name__", "response") if band is None else tuple(band))
     dims, array = along_rows(rescale(filtered, scale), ("snapshot", "node", "dimension"), axes)
     out = xr.DataArray(array, coords, dims, "filtered", facts)
@@ -170,14 +164,6 @@ def _banded(at: HopFrequencies, rest: np.ndarray, band: Any) -> tuple[Filtered, 
     return found, int(low > 0.0), float(low < 0.0 <= high)
 
 
-def _facts(strat: Stratification) -> dict[str, Any]:
-    """The attributes that say what a description was made with."""
-    operator = strat.computing.operator()
-    known = {"laplacian": operator.laplacian, "self_loops": int(operator.self_loops), "weights": strat.weights}
-    graph = {"graph_hash": strat.graph.digest, "n_nodes": strat.graph.n_nodes}
-    return known | graph | {"spectrata_version": __version__}
-
-
 def node_energy(
     graph: Any,
     signal: Any,
@@ -192,7 +178,7 @@ def node_energy(
     tol: float = 0.1,
     steps: int | str = "auto",
     seed: int = 0,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     r"""Measure the energy of a signal at each node, per hop and frequency band.
 
     .. math:: e(x, b) = c(x) \left\| \sum_{\lambda_i \in b} \phi_i(x) \, \phi_i^T C t \right\|^2
@@ -244,8 +230,6 @@ def node_energy(
     >>> ds["energy"].sum("node").values.round(2).tolist()
     [[0.15, 0.85]]
     """
-    import xarray as xr
-
     precision = checked_precision(tol, steps)
     one_of(spacing, "spacing", SPACINGS)
     cut, seed = given_bands(bands), whole(seed, "seed", 0)
@@ -268,8 +252,8 @@ def node_energy(
     edges = np.stack([hop["edges"] for hop in found])  # (hop, B + 1)
     coords = node_coordinates(strat.graph) | {"hop": list(strat.hops), "band": np.arange(edges.shape[1] - 1)} | axes
     coords |= {"band_lower": (("hop", "band"), edges[:, :-1]), "band_upper": (("hop", "band"), edges[:, 1:])}
-    facts = {"kind": "nodes", "metric": field.metric, "options": json.dumps(asked)}
-    ds = xr.Dataset(variables | graph_variables(strat.graph), coords, _facts(strat) | facts)
+    facts = made_from(strat, strat.computing.operator()) | {"kind": "nodes", "metric": field.metric}
+    ds = xr.Dataset(variables | graph_variables(strat.graph), coords, facts | {"options": json.dumps(asked)})
     for name in LONG_NAMES.keys() & ds.variables:
         ds[name].attrs["long_name"] = LONG_NAMES[name]
     return with_long_names(ds).transpose("snapshot", "node", "hop", "band", ..., missing_dims="ignore")

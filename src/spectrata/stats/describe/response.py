@@ -1,9 +1,10 @@
 """Measure what a step filters: energy after over energy before, and the shares of every band on both sides."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from spectrata.core.distances import require_hops
 from spectrata.core.registry import EXACT, row_of
@@ -17,9 +18,6 @@ from spectrata.results.schema import View
 from spectrata.stats.describe.align import align
 from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups
 from spectrata.stats.describe.spectrum import FLOOR, lengths, rounding_floor
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 NO_ENERGY = "undefined: no energy before or after"
 
@@ -36,7 +34,7 @@ def response(
     bands: int = 4,
     metric: str = "auto",
     seed: int = 0,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     r"""Measure which frequencies a layer or a training step keeps: band shares before and after.
 
     Parameters
@@ -87,18 +85,24 @@ def response(
     >>> found["share_before"].loc[1].values.round(2).tolist(), found["share_after"].loc[1].values.round(2).tolist()
     ([0.66, 0.34], [0.96, 0.04])
     """
-    import xarray as xr
-
     one_of(level, "level", ("band", "eigenspace"))
     if graph is not None:
         strat = as_stratification(graph, hops, weights)
         require_hops(strat, "A response")
-        first, second = _of_signals(before, after, strat, algorithm, metric, seed)
+        before, after = _of_signals(before, after, strat, algorithm, metric, seed)
     else:
         refuse_graph_arguments("A result", hops=hops, weights=weights)
         if metric != "auto":
             raise OptionError("The results hold their own options; leave out metric.")
-        first, second = _of_results(before, after, algorithm)
+        if not isinstance(before, xr.Dataset) or not isinstance(after, xr.Dataset):
+            raise OptionError("Give two results, or two signals and graph=.")
+    first, second = align(before, after, ("before", "after"))
+    for side in (first, second):
+        side.require_algorithms([algorithm])
+        side.require_own_size("a response")
+        side.require_complete("a response")
+        if side.row_dims:
+            raise OptionError(f"{side.name} holds snapshots; select one, such as ds.isel(snapshot=0).")
     groups, count = level_groups(first, level, bands)
     before, share_before, size_before = _energies(first, algorithm, groups, count)
     after, share_after, size_after = _energies(second, algorithm, groups, count)
@@ -116,33 +120,14 @@ def response(
 
 def _of_signals(
     before: Any, after: Any, strat: Stratification, algorithm: str, metric: str, seed: int
-) -> tuple[View, View]:
-    """Compute two signals on a graph with the same options."""
+) -> Iterator[xr.Dataset]:
     known = [as_signal(signal, strat.graph) for signal in (before, after)]
     for signal, word in zip(known, ("before", "after"), strict=True):
         if len(signal.values) > 1:
             raise OptionError(f"{word} holds {len(signal.values)} snapshots; give one, such as signal[0].")
     one = resolve_metric(metric, min(signal.values.shape[2] for signal in known))
-    before, after = (
-        strat.using(keep=()).spectra(Signal(x.values, None), algorithm, metric=one, seed=seed) for x in known
-    )
-    return align(before, after, ("before", "after"))
-
-
-def _of_results(before: "xr.Dataset", after: "xr.Dataset", algorithm: str) -> tuple[View, View]:
-    """Match two results of the same graph, Laplacian, weights, metric and options."""
-    import xarray as xr
-
-    if not isinstance(before, xr.Dataset) or not isinstance(after, xr.Dataset):
-        raise OptionError("Give two results, or two signals and graph=.")
-    first, second = align(before, after, ("before", "after"))
-    for side in (first, second):
-        side.require_algorithms([algorithm])
-        side.require_own_size("a response")
-        side.require_complete("a response")
-        if side.row_dims:
-            raise OptionError(f"{side.name} holds snapshots; select one, such as ds.isel(snapshot=0).")
-    return first, second
+    lean = strat.using(keep=())
+    return (lean.spectra(Signal(x.values, None), algorithm, metric=one, seed=seed) for x in known)
 
 
 def _energies(side: View, algorithm: str, groups: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,11 +1,11 @@
 """Compute common measures of smoothness and over-smoothing."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
-from spectrata._version import __version__
 from spectrata.core.hop import split_along
 from spectrata.core.operators import Operator
 from spectrata.core.spectra import as_stratification
@@ -16,9 +16,7 @@ from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels import edge_sums
 from spectrata.kernels.scaling import representable, squarable
 from spectrata.results.build import along_rows
-
-if TYPE_CHECKING:
-    import xarray as xr
+from spectrata.stats.labelled import made_from
 
 # Singular values below this share of the largest are rounding.
 RANK_TOLERANCE = 1e-12
@@ -57,7 +55,7 @@ def smoothness(
     metric: str = "auto",
     columns: str = "joint",
     zero_vectors: str = "nan",
-) -> "xr.Dataset":
+) -> xr.Dataset:
     r"""Compute the usual measures of smoothness and over-smoothing, per hop where defined.
 
     None of them needs a decomposition of the graph.
@@ -132,8 +130,6 @@ def smoothness(
     >>> found["off_zero"].values.round(4).tolist()
     [0.4667, 0.45]
     """
-    import xarray as xr
-
     strat = as_stratification(graph, hops, weights)
     operator = strat.computing.operator()
     known = by_column(as_signal(signal, strat.graph), columns, metric)
@@ -154,9 +150,7 @@ def smoothness(
     for name, array in _in_units(arrays, scale[:, 0, 0]).items():
         laid = along_rows(array, ("snapshot", "hop")[: array.ndim], axes)
         variables[name] = (*laid, {"long_name": LONG_NAMES[name]})
-    facts: dict[str, Any] = {"metric": field.metric, "graph_hash": strat.graph.digest, "weights": strat.weights}
-    facts |= {"kind": "smoothness", "spectrata_version": __version__}
-    facts |= {"laplacian": operator.laplacian, "self_loops": int(operator.self_loops)}
+    facts = made_from(strat, operator) | {"metric": field.metric, "kind": "smoothness"}
     return xr.Dataset(variables, {"hop": list(strat.hops)} | axes, facts)
 
 
@@ -179,7 +173,6 @@ def _in_units(arrays: dict[str, np.ndarray], scale: np.ndarray) -> dict[str, np.
 
 
 def _over(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Divide; NaN where the second is 0."""
     return np.divide(a, b, out=np.full(b.shape, np.nan), where=b > 0)
 
 
@@ -213,7 +206,6 @@ def _per_hop(
 
 
 def _off_zero(stratum: Stratum, operator: Operator, t: np.ndarray, some: np.ndarray) -> float:
-    """Compute the share of energy off zero over some nodes; NaN without energy."""
     parts = np.unique(stratum.parts[some], return_inverse=True)[1]
     measure = operator.measure(stratum)[some] if operator.has_measure else None
     zero, off = (np.sum(one**2) for one in split_along(t[some], parts, measure, operator.weighs_signals))
@@ -239,7 +231,6 @@ def _mean_average_distance(
 
 
 def _ranks(values: np.ndarray) -> dict[str, np.ndarray]:
-    """Compute the measures of the signal matrix, ``(T,)`` each."""
     from scipy.special import xlogy
 
     singular = np.linalg.svd(values, compute_uv=False)  # (T, k)

@@ -1,8 +1,9 @@
 """Read one result: merge eigenspaces, normalise, drop zero components, share of energy off zero."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from spectrata.core.registry import EXACT, row_of
 from spectrata.kernels.scaling import LAST_DIGITS, squarable
@@ -10,15 +11,12 @@ from spectrata.results.build import add_notes, with_long_names
 from spectrata.results.schema import FIELDS, MERGED, NORMALIZED, ZERO_DROPPED, View, check, each_graph, view
 from spectrata.stats.describe.levels import eigenspace_groups, group_reduce, level_coordinates, merge_rules
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 FLOOR = 1e-13  # shares of a signal's norm below this are rounding
 DROPPED = "zero components dropped"
 CUT_SPACE = "an eigenspace is cut: NaN"
 
 
-def band_energy_shares(ds: "xr.Dataset") -> "xr.DataArray":
+def band_energy_shares(ds: xr.Dataset) -> xr.DataArray:
     """Compute shares of the energy off zero in the bands of a result of ``band_spectra``; NaN where there is none.
 
     Energy outside edges that the caller gave counts in the whole.
@@ -34,7 +32,7 @@ def band_energy_shares(ds: "xr.Dataset") -> "xr.DataArray":
     return ds["energy"] / whole.where(whole > 0)
 
 
-def merge_eigenspaces(ds: "xr.Dataset") -> "xr.Dataset":
+def merge_eigenspaces(ds: xr.Dataset) -> xr.Dataset:
     r"""Give one magnitude per eigenspace, with its multiplicity.
 
     Inside a repeated eigenvalue the split over components is arbitrary. The l2 norm over the eigenspace is not, for
@@ -76,7 +74,7 @@ def merge_eigenspaces(ds: "xr.Dataset") -> "xr.Dataset":
     return _merged(view(ds))
 
 
-def _merged(spectra: View) -> "xr.Dataset":
+def _merged(spectra: View) -> xr.Dataset:
     spectra.require_components("merging of eigenspaces")
     ds = spectra.ds
     groups, count = eigenspace_groups(spectra.eigenspace)
@@ -118,10 +116,8 @@ def _like(spectra: View, **arrays: np.ndarray) -> dict[str, Any]:
     return {name: (*laid, spectra.ds[name].attrs) for name, laid in own.items()}
 
 
-def _merge_each(ds: "xr.Dataset") -> "xr.Dataset":
+def _merge_each(ds: xr.Dataset) -> xr.Dataset:
     """Merge every graph by itself, padded to the most eigenspaces of any; graphs without a result stay empty."""
-    import xarray as xr
-
     merged = {name: _merged(view(one)) for name, one in each_graph(ds)}
     names = [*(name for name, field in FIELDS.items() if "component" in field.dims), "status"]
     empty = {name: FIELDS[name].empty for name in names} | {"ambiguous": False}
@@ -138,7 +134,7 @@ def _merge_each(ds: "xr.Dataset") -> "xr.Dataset":
     return with_long_names(out.assign_attrs({MERGED: "eigenspaces"}))
 
 
-def normalize(ds: "xr.Dataset") -> "xr.Dataset":
+def normalize(ds: xr.Dataset) -> xr.Dataset:
     """Divide magnitudes by their l2 norm over components: ``M_1`` of the paper.
 
     NaN drop out of the norm; a spectrum of zeros stays zeros. The norms are kept as ``magnitude_norm``.
@@ -191,7 +187,7 @@ def rounding_floor(spectra: View) -> float:
     return LAST_DIGITS if spectra.metric == "euclidean" and constants and not spectra.is_bands else FLOOR
 
 
-def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
+def drop_zero(ds: xr.Dataset) -> xr.Dataset:
     """Mask the components with eigenvalue zero, where the values of the paper's algorithms are conventions.
 
     Parameters
@@ -220,7 +216,7 @@ def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
     return out.assign_attrs({ZERO_DROPPED: 1})
 
 
-def off_zero(ds: "xr.Dataset") -> "xr.DataArray":
+def off_zero(ds: xr.Dataset) -> xr.DataArray:
     """Compute the share of GFT energy off the zero components, per hop.
 
     Parameters
@@ -241,8 +237,6 @@ def off_zero(ds: "xr.Dataset") -> "xr.DataArray":
     >>> round(float(st.off_zero(ds)[0]), 3)
     0.333
     """
-    import xarray as xr
-
     check(ds)
     if "graph" in ds.dims:
         found = [off_zero(one).assign_coords(graph=name) for name, one in each_graph(ds)]

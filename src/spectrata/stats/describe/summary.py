@@ -1,8 +1,11 @@
 """A result as one short table."""
 
-from typing import TYPE_CHECKING, Any
+from html import escape
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import xarray as xr
 
 from spectrata.core.checks import PRECISE
 from spectrata.core.registry import row_of
@@ -12,16 +15,33 @@ from spectrata.stats.describe.compare import band_shares, merged_view, spread_ev
 from spectrata.stats.describe.levels import level_groups
 from spectrata.stats.describe.spectrum import lengths, off_zero_share
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-
 DIRECTION = "compared by direction (metric='angular')"
 FRONT = ("algorithm", "snapshot", "column", "hop", "n_pairs", "band", "component", "eigenvalue", "multiplicity")
 COLUMNS = ("norm", "off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat")
 
 
-def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
+class NotedTable(pd.DataFrame):
+    """A DataFrame that prints ``attrs["note"]`` above itself; what is selected from it is a plain DataFrame.
+
+    Examples
+    --------
+    >>> table = NotedTable({"hop": [1]})
+    >>> table.attrs["note"] = "compared by direction"
+    >>> print(table)
+    compared by direction
+       hop
+    0    1
+    """
+
+    def __repr__(self) -> str:
+        return "\n".join(filter(None, [self.attrs.get("note"), super().__repr__()]))
+
+    def _repr_html_(self) -> str | None:
+        table, note = super()._repr_html_(), self.attrs.get("note")
+        return f"<p>{escape(note)}</p>\n{table}" if note and table else table
+
+
+def summary(ds: xr.Dataset, *, bands: int = 4) -> pd.DataFrame:
     """Summarise a result: one row per algorithm, snapshot, column and hop.
 
     Parameters
@@ -60,10 +80,6 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     >>> st.summary(found)["column"].tolist()
     [1, 0]
     """
-    import pandas as pd
-
-    from spectrata.stats.noted_table import NotedTable
-
     metric = (
         ds["metric"].values if "metric" in getattr(ds, "coords", ()) else getattr(ds, "attrs", {}).get("metric", "")
     )
@@ -80,7 +96,10 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
                 table.insert(0, "graph", name)
             tables.append(table)
         if "graph" in ds.dims:
-            tables.append(_without_result(ds, {table["graph"].iloc[0] for table in tables}))
+            known = {table["graph"].iloc[0] for table in tables}  # the others failed or are missing
+            lost = zip(*(ds[name].values.tolist() for name in ("graph", "state", "error")), strict=True)
+            rows = [{"graph": one, "status": f"{state}: {why}" if why else state} for one, state, why in lost]
+            tables.append(pd.DataFrame([row for row in rows if row["graph"] not in known]))
         found = NotedTable(pd.concat([table for table in tables if len(table)], ignore_index=True))
     found.attrs["note"] = "\n".join(notes)
     return found
@@ -106,7 +125,7 @@ def precision_notes(spectra: View, front: str = "") -> list[str]:
     return found
 
 
-def _ranked_cells(ds: "xr.Dataset") -> "pd.DataFrame":
+def _ranked_cells(ds: xr.Dataset) -> pd.DataFrame:
     """Rank the cells of a correlogram or a calibration, the smallest p first, of equal ones the largest effect."""
     names = [name for name in ("r", "share", "ratio", "chance_low", "chance_high", "p", "q") if name in ds]
     effect = "r" if "r" in ds else "ratio"
@@ -116,19 +135,8 @@ def _ranked_cells(ds: "xr.Dataset") -> "pd.DataFrame":
     return table.iloc[order].dropna(subset=[effect])[[*front, *names, "status"]].reset_index(drop=True)
 
 
-def _without_result(ds: "xr.Dataset", known: set[Any]) -> "pd.DataFrame":
-    """Give a row to each graph that failed or is missing, with the reason as its status."""
-    import pandas as pd
-
-    found = zip(*(ds[name].values.tolist() for name in ("graph", "state", "error")), strict=True)
-    rows = [{"graph": name, "status": f"{state}: {error}" if error else state} for name, state, error in found]
-    return pd.DataFrame([row for row in rows if row["graph"] not in known])
-
-
-def _table(spectra: View, bands: int) -> "pd.DataFrame":
+def _table(spectra: View, bands: int) -> pd.DataFrame:
     """Tabulate a result; what a cut spectrum cannot answer is NaN, with the reason."""
-    import pandas as pd
-
     merged, status = merged_view(spectra), spectra.status  # (A, R, H)
     columns: dict[str, Any] = dict.fromkeys(COLUMNS, np.nan)
     if spectra.complete.all():

@@ -26,34 +26,10 @@ NUMBERS = ("value", "chance_low", "chance_high", "p", "p_family", "value_given",
 class Finding:
     """One test or description.
 
-    Attributes
-    ----------
-    kind : str
-        "alike" or "unlike" (the tail of p), "smooth", "rough", "coarse" (follows the main divide), or "chance" where
-        the permutation test does not reject; "dominated" where few nodes hold the signal; "undefined"; for layers of a
-        watched model "collapsed", "not_collapsed", "dead", "not_finite" or "training".
-    text : str
-        The sentence.
-    hop : object
-    snapshot, column : object
-        None where the signal has no snapshots or one column.
-    value : float
-        r, or a share of the spectrum.
-    chance_low, chance_high : float
-        2.5 and 97.5 % quantiles of the value under permutation.
-    p, p_family : float
-        Two-sided permutation p of this test by itself, and corrected over everything the call looked at (over columns:
-        the false discovery rate q).
-    value_given, p_given, p_family_given : float
-        The same given degree, or other covariates.
-    verdict : str
-        What both tests say together.
-    beyond_degree : bool
-        Whether both reject in the same tail.
-    near_level : bool
-        Whether more permutations could change the verdict.
-    statistic : str
-        "r", "smooth", "rough" or "main_divide".
+    ``kind`` is "alike" or "unlike" (the tail of p), "smooth", "rough", "coarse" (follows the main divide), or "chance"
+    where the permutation test does not reject; "dominated" where few nodes hold the signal; "undefined"; for layers of
+    a watched model "collapsed", "not_collapsed", "dead", "not_finite" or "training". ``p`` is of this test by itself,
+    ``p_family`` corrected over everything the call looked at (over columns: the false discovery rate q).
 
     Examples
     --------
@@ -64,22 +40,22 @@ class Finding:
     """
 
     kind: str
-    text: str
+    text: str  # the sentence
     hop: Any = None
-    snapshot: Any = None
-    column: Any = None
-    value: float = float("nan")
-    chance_low: float = float("nan")
-    chance_high: float = float("nan")
-    p: float = float("nan")
+    snapshot: Any = None  # None where the signal has no snapshots
+    column: Any = None  # None where it has one column
+    value: float = float("nan")  # r, or a share of the spectrum
+    chance_low: float = float("nan")  # 2.5 % quantile of the value under permutation
+    chance_high: float = float("nan")  # 97.5 %
+    p: float = float("nan")  # two-sided
     p_family: float = float("nan")
-    value_given: float = float("nan")
+    value_given: float = float("nan")  # the same given degree, or other covariates
     p_given: float = float("nan")
     p_family_given: float = float("nan")
-    verdict: str = ""
-    beyond_degree: bool = False
-    near_level: bool = False
-    statistic: str = ""
+    verdict: str = ""  # what both tests say together
+    beyond_degree: bool = False  # whether both reject in the same tail
+    near_level: bool = False  # whether more permutations could change the verdict
+    statistic: str = ""  # "r", "smooth", "rough" or "main_divide"
 
     @property
     def significant(self) -> bool:
@@ -91,16 +67,9 @@ class Finding:
 
 
 class Findings(Sequence[Finding]):
-    """Findings of one call: prints as a table, then lines on scale and dominance.
+    """Findings of one call: ``notes`` on how the signal was read, a table, then ``lines`` on scale and dominance.
 
-    Attributes
-    ----------
-    notes : tuple of str
-        How the signal was read; printed first.
-    lines : tuple of str
-        What the call says of scale and dominance; printed after the table.
-    given : str
-        "degree", "covariates", or nothing where there was no second test.
+    ``given`` is "degree", "covariates", or nothing where there was no second test.
 
     Examples
     --------

@@ -62,44 +62,21 @@ LEVELS = {LAST_HIDDEN: Level(0.022, 0.5192, 495, 0.0, 614), OUTPUTS: Level(0.077
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict on one layer.
+    """The verdict on one layer."""
 
-    Attributes
-    ----------
-    kind : {"collapsed", "not_collapsed", "dead", "not_finite", "training"}
-    snapshot : str
-        The layer, by its name in the result.
-    place : str
-        "last hidden", "outputs", or "" for another layer that is dead or not finite.
-    value, level : float
-        ``off_zero_live`` and the level of its place.
-    below, evaluations : int
-        How many of the last evaluations were below the level.
-    control : float
-        The value of the same weights without messages; NaN without a control.
-    cause : {"", "too", "messages", "open"}
-        What the control says of a collapse: it collapsed too, messages are the cause, or neither is settled.
-    reason : str
-        Why the layer is not judged.
-    scores : str
-        What the scores given to ``w.step`` add.
-    rank, dead : float
-        Effective rank, and share of the nodes whose vector is zero.
-    """
-
-    kind: str
-    snapshot: str
-    place: str = ""
-    value: float = float("nan")
-    level: float = float("nan")
-    below: int = 0
+    kind: str  # "collapsed", "not_collapsed", "dead", "not_finite" or "training"
+    snapshot: str  # the layer, by its name in the result
+    place: str = ""  # "last hidden", "outputs", or "" for another layer that is dead or not finite
+    value: float = float("nan")  # off_zero_live
+    level: float = float("nan")  # of its place
+    below: int = 0  # how many of the last evaluations were below the level
     evaluations: int = 0
-    control: float = float("nan")
-    cause: str = ""
-    reason: str = ""
-    scores: str = ""
-    rank: float = float("nan")
-    dead: float = float("nan")
+    control: float = float("nan")  # the value of the same weights without messages
+    cause: str = ""  # of a collapse: "too" (the control collapsed too), "messages", "open" (not settled)
+    reason: str = ""  # why the layer is not judged
+    scores: str = ""  # what the scores given to w.step add
+    rank: float = float("nan")  # effective rank
+    dead: float = float("nan")  # share of the nodes whose vector is zero
 
     @property
     def failed(self) -> bool:
@@ -144,35 +121,27 @@ class Verdict:
             lines.append(f"A layer above it may still fail: {100 - 100 * known.hit:.3g} % of the failed models were.")
         lines.append(f"The effective rank is {self.rank:.3g}; {100 * self.dead:.3g} % of the nodes have a zero vector.")
         if self.kind == "collapsed":
-            lines.append(_explain_control(self))
+            lines.append(self._explain_control())
         return " ".join(lines)
 
-
-def _explain_control(found: Verdict) -> str:
-    """Say what the control says, and what it cannot say."""
-    if not found.cause:
-        return 'watch(..., control="no_messages") compares with the same weights without messages.'
-    limit = "The weights were trained with messages; a network trained without them was not compared."
-    rule = f"above the level and at least {MARGIN:g} times the layer's value at each of the last {RECENT_PASSES}"
-    said = {
-        "too": "is below the level too, so messages are not needed to explain the collapse.",
-        "messages": f"is {rule} evaluations, so messages are the cause.",
-        "open": f"is not {rule} evaluations, so the cause is not settled.",
-    }[found.cause]
-    advice = f" {REMEDY}" if found.cause == "too" else ""
-    return f"Without messages the same weights give {found.control:.3g}, which {said} {limit}{advice}"
+    def _explain_control(self) -> str:
+        if not self.cause:
+            return 'watch(..., control="no_messages") compares with the same weights without messages.'
+        limit = "The weights were trained with messages; a network trained without them was not compared."
+        rule = f"above the level and at least {MARGIN:g} times the layer's value at each of the last {RECENT_PASSES}"
+        said = {
+            "too": "is below the level too, so messages are not needed to explain the collapse.",
+            "messages": f"is {rule} evaluations, so messages are the cause.",
+            "open": f"is not {rule} evaluations, so the cause is not settled.",
+        }[self.cause]
+        advice = f" {REMEDY}" if self.cause == "too" else ""
+        return f"Without messages the same weights give {self.control:.3g}, which {said} {limit}{advice}"
 
 
 class Verdicts(list[Verdict]):
-    """The verdicts on one pass; prints one line each, then the layers.
+    """The verdicts on one pass; prints one line each, ``notes`` on what was not judged, then the table of ``layers``.
 
-    Attributes
-    ----------
-    notes : list of str
-        What was not judged, and why.
-    layers : str
-        ``off_zero_live``, likeness r and effective rank of each layer, beside those of the control; no p, since
-        averaging makes neighbours alike in an untrained model too.
+    The table has no p: averaging makes neighbours alike in an untrained model too.
     """
 
     def __init__(self, found: list[Verdict], notes: list[str] | None = None, layers: str = "") -> None:
@@ -203,13 +172,8 @@ class Verdicts(list[Verdict]):
 def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> Verdicts:
     """Judge the layers of one pass: the last hidden layer, the outputs, and the first dead or not finite layer.
 
-    Parameters
-    ----------
-    ds : Dataset
-        Layers as snapshots, from ``w.over_layers()``.
-    control : Dataset, optional
-        The same layers of the same network without message passing, from ``w.over_layers(mode="control")``; by default
-        what the layers carry, where a control followed their evaluation.
+    ``control`` has the same layers of the same network without message passing; by default it is what the layers carry,
+    where a control followed their evaluation.
 
     Examples
     --------
@@ -240,7 +204,6 @@ def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> Verdicts:
 
 
 def _judge(one: "xr.Dataset", name: str, place: str, reason: str, scores: str) -> Verdict:
-    """Judge a layer with finite values."""
     value, level = float(one[MEASURE]), LEVELS[place].level
     recent = one[RECENT].values if RECENT in one and one.sizes["evaluation"] else np.array([value])
     kind = "training" if reason else "collapsed" if value < level else "not_collapsed"
@@ -333,7 +296,10 @@ def still_training(ds: "xr.Dataset") -> str:
     The median loss of the last tenth of the epochs is compared with that of the tenth before. From ``ENOUGH_EPOCHS``
     losses on, a difference within twice its own standard error counts as none: a loss that only scatters has ended.
     """
-    name, values = _course(scores_of(ds))
+    scores = scores_of(ds)  # a loss of training says it if there is one, else any score
+    name = min(scores, key=lambda one: ("loss" not in one.lower(), _is_held_out(one)), default="")
+    values = np.array(scores.get(name, []), dtype=float)
+    values = values[np.isfinite(values)]
     if len(values) < FEWEST:
         epochs = int(ds.attrs.get("epochs", ENOUGH_EPOCHS))
         return f"only {epochs} epochs" if 0 < epochs < ENOUGH_EPOCHS else ""
@@ -346,15 +312,7 @@ def still_training(ds: "xr.Dataset") -> str:
     return f"{name} still changes, by {100 * change / total:.0f} % of its total change in a tenth of the epochs"
 
 
-def _course(scores: dict[str, list[float]]) -> tuple[str, np.ndarray]:
-    """Choose the score that says whether training has ended: a loss of training if there is one, else any."""
-    name = min(scores, key=lambda one: ("loss" not in one.lower(), _is_held_out(one)), default="")
-    values = np.array(scores.get(name, []), dtype=float)
-    return name, values[np.isfinite(values)]
-
-
 def _is_held_out(name: str) -> bool:
-    """Whether a score is of validation or test nodes, by its name."""
     return any(word in name.lower() for word in ("val", "test"))
 
 

@@ -53,7 +53,6 @@ def one_mode(run: "xr.Dataset", mode: str | None = None) -> tuple["xr.Dataset", 
 
 
 def mode_of(run: "xr.Dataset") -> str:
-    """The mode of a run that has one."""
     return str(run["mode"].item()) if "mode" in run.coords else str(run.attrs.get("pass_mode", ""))
 
 
@@ -152,13 +151,7 @@ def with_recent(one: "xr.Dataset", run: "xr.Dataset") -> "xr.Dataset":
     """The layers of a pass with their measure at the last passes of its mode, and without messages beside it.
 
     The last passes are at most ``RECENT_PASSES`` of the second half of the run up to this pass, itself included.
-
-    Parameters
-    ----------
-    one : Dataset
-        Layers as snapshots, with the attributes ``pass_mode`` and ``pass_epoch`` or ``pass_step``.
-    run : Dataset
-        ``w.dataset``, or its part with the measures.
+    ``one`` has layers as snapshots, ``run`` is ``w.dataset`` or its part with the measures.
     """
     time, mode = next(dim for dim in TIMES if dim in run.dims), str(one.attrs["pass_mode"])
     modes = run["mode"].values.tolist() if "mode" in run.dims else [mode_of(run)]
@@ -229,7 +222,6 @@ def with_scores(ds: "xr.Dataset") -> "xr.Dataset":
 
 
 def last_scores(run: "xr.Dataset") -> dict[str, float]:
-    """The last value of every score."""
     scores = {str(name): run[name].values.ravel() for name in run.data_vars if SCORE in run[name].attrs}
     known = {name: one[np.isfinite(one)] for name, one in scores.items() if one.dtype.kind in "fiu"}
     return {name: float(one[-1]) for name, one in known.items() if len(one)}

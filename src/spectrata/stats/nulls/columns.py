@@ -1,6 +1,7 @@
 """Tests of many columns: each draws until 20 orders were as extreme, and a small p comes from the tail of its draws."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -27,57 +28,53 @@ def run_columns(
 ) -> Chance:
     """Test S statistics of each of C columns, ``observed (C, S)``; orders are the same for every column.
 
-    ``at`` comes from ``stopping.looks``. Columns may stop before the first look at the numbers of draws in ``steps``;
-    the interval of chance is as exact as these are many. ``jumps (C, S)`` are the most that one pair can add. Where
-    that exceeds the deviation of the draws, a rare order reaches values that no tail of the other orders foresees:
-    such a test draws on, and its p is counted.
+    Each statistic has the p of its own stopping, whatever else is tested with it. ``at`` comes from ``stopping.looks``;
+    tests may stop before the first look at the numbers of draws in ``steps``, and the interval of chance is as exact as
+    these are many. ``jumps (C, S)`` are the most that one pair can add. Where that exceeds the deviation of the draws,
+    a rare order reaches values that no tail of the other orders foresees: such a test draws on, and its p is counted.
     """
-    jumps = np.broadcast_to(jumps, observed.shape)
-    result = Chance.unknown(observed.shape)
-    active = np.flatnonzero(np.isfinite(observed).any(axis=1))
+    jumps, result = np.broadcast_to(jumps, observed.shape), Chance.unknown(observed.shape)
+    waiting = np.isfinite(observed)  # tests that have no p yet
+    active = np.flatnonzero(waiting.any(axis=1))
     drawn = np.empty((0, len(active), observed.shape[1]))
     for stop in (*(step for step in steps if at and step < at[0]), *at):
         if not len(active):
             break
         drawn = np.concatenate([drawn, draw(len(drawn), stop, active)])  # (N, c, S)
-        upper, lower = tails(observed[active], drawn)
-        enough = (np.minimum(upper, lower) >= ENOUGH) | ~np.isfinite(observed[active])
-        done = enough.all(axis=1)
-        for place in np.flatnonzero(done | (stop >= at[0])):
-            last = bool(done[place]) or stop == at[-1]
-            column, sides = int(active[place]), (upper[place], lower[place])
-            done[place] = _finish(result, column, observed[column], drawn[:, place], sides, jumps[column], last)
+        sides = np.stack(tails(observed[active], drawn))
+        ready = waiting[active] & ((sides.min(axis=0) >= ENOUGH) | (stop >= at[0]))
+        for place, test in zip(*np.nonzero(ready), strict=True):
+            where, own = (active[place], test), (drawn[:, place, test], sides[:, place, test])
+            waiting[where] = not _settle(result, where, observed[where], *own, jumps[where], stop == at[-1])
+        done = ~waiting[active].any(axis=1)
+        for place in np.flatnonzero(done):
+            _correct(result, int(active[place]), observed[active[place]], drawn[:, place])
         active, drawn = active[~done], drawn[:, ~done]
     return result
 
 
-def _finish(
-    into: Chance,
-    column: int,
-    values: np.ndarray,
-    drawn: np.ndarray,
-    sides: tuple[np.ndarray, np.ndarray],
-    jumps: np.ndarray,
-    last: bool,
+def _settle(
+    into: Chance, where: Any, value: float, drawn: np.ndarray, sides: np.ndarray, jump: float, last: bool
 ) -> bool:
-    """Write the tests of a column; not where its draws are too few, no tail fits, and more can be drawn."""
-    known, (upper, lower) = np.flatnonzero(np.isfinite(values)), sides
-    smaller = np.minimum(upper, lower)
-    p = np.minimum(1.0, 2 * (smaller + 1) / (len(drawn) + 1))
-    few = known[smaller[known] < FEW]
-    smooth = jumps <= np.std(drawn, axis=0)
-    fitted = np.array([tail_p(values[at], drawn[:, at]) if smooth[at] else np.nan for at in few])
-    if not last and np.isnan(fitted).any():
+    """Write p of one test; not where its draws are too few, no tail fits, and more can be drawn."""
+    smaller = sides.min()
+    p = min(1.0, 2 * (smaller + 1) / (len(drawn) + 1))
+    fitted = tail_p(value, drawn) if smaller < FEW and jump <= np.std(drawn) else np.nan
+    if smaller < FEW and np.isnan(fitted) and not last:
         return False
-    fits = np.isfinite(fitted)
-    p[few[fits]], into.by_tail[column, few[fits]] = fitted[fits], True
-    into.p[column, known], into.draws[column, known] = p[known], len(drawn)
-    into.tail[column, known] = np.sign(lower - upper)[known]
-    into.low[column, known], into.high[column, known] = chance_interval(drawn[:, known])
-    family = p[known] if len(known) == 1 else smallest_p(values[known], drawn[:, known])[0]
-    bonferroni = np.minimum(1.0, len(known) * p[known])
-    into.p_family[column, known] = np.where(into.by_tail[column, known], bonferroni, np.maximum(family, p[known]))
+    into.by_tail[where] = np.isfinite(fitted)
+    into.p[where], into.draws[where] = fitted if into.by_tail[where] else p, len(drawn)
+    into.tail[where] = np.sign(sides[1] - sides[0])
+    into.low[where], into.high[where] = chance_interval(drawn[:, None])[:, 0]
     return True
+
+
+def _correct(into: Chance, column: int, values: np.ndarray, drawn: np.ndarray) -> None:
+    """p of a column's tests as one family."""
+    known = np.flatnonzero(np.isfinite(values))
+    p, by_tail = into.p[column, known], into.by_tail[column, known]
+    family = p if len(known) == 1 else smallest_p(values[known], drawn[:, known])[0]
+    into.p_family[column, known] = np.where(by_tail, np.minimum(1.0, len(known) * p), np.maximum(family, p))
 
 
 def tail_p(value: float, drawn: np.ndarray) -> float:

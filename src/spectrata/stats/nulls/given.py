@@ -96,8 +96,11 @@ def read_given(given: Any, strat: Stratification) -> Covariates | None:
     for one in _several(given):
         if isinstance(one, str) and one == DEGREE and one not in strat.graph.attributes:
             has_degree = True
-            columns, note = _degree_columns(strat)
-            pieces.append(columns)
+            degree, near = _degrees(strat), strat.hops[1:3] if _by_distance(strat) else (2, 3)
+            if strat.graph.n_nodes > DEGREE_ALONE:
+                near, note = (), f"Above {DEGREE_ALONE:,} nodes 'given degree' uses the degree alone."
+            far = [np.log1p(participation(strat, hop)) for hop in near]
+            pieces.append(np.column_stack([degree, np.sqrt(degree), np.log1p(degree), *far]))
         else:
             numbers, codes = _columns_of(one, strat.graph)
             pieces += numbers
@@ -143,24 +146,11 @@ def _columns_of(one: Any, graph: Graph) -> tuple[list[np.ndarray], list[np.ndarr
 
 
 def _by_distance(strat: Stratification) -> bool:
-    """Whether the strata are intervals of distance instead of hops."""
     return not all(isinstance(hop, (int, np.integer)) for hop in strat.hops)
 
 
 def _degrees(strat: Stratification) -> np.ndarray:
-    """Weighted degree of every node."""
     return participation(strat, strat.hops[0] if _by_distance(strat) else 1)
-
-
-def _degree_columns(strat: Stratification) -> tuple[np.ndarray, str]:
-    """d, sqrt d, log(1 + d), and log(1 + k) of hops 2 and 3, or of the first three intervals of distance."""
-    degree = _degrees(strat)
-    columns = [degree, np.sqrt(degree), np.log1p(degree)]
-    if strat.graph.n_nodes > DEGREE_ALONE:
-        return np.column_stack(columns), f"Above {DEGREE_ALONE:,} nodes 'given degree' uses the degree alone."
-    near = strat.hops[1:3] if _by_distance(strat) else (2, 3)
-    columns += [np.log1p(participation(strat, hop)) for hop in near]
-    return np.column_stack(columns), ""
 
 
 def participation(strat: Stratification, hop: Any) -> np.ndarray:

@@ -75,24 +75,19 @@ class Surrogates:
         signs = rng.choice([-1.0, 1.0], size=(len(self.coefficients), size))
         signs[self.basis.is_zero] = 1.0
         drawn = self.coefficients[:, :, None] * signs[:, None, :]
+        several = np.flatnonzero((self.basis.multiplicity > 1) & ~self.basis.is_zero)
+        if self.coefficients.shape[1] == 1 and len(several):  # numbers: a random direction in each repeated eigenspace
+            spaces, place = np.unique(self.basis.eigenspace[several], return_inverse=True)
+            normal = rng.standard_normal((len(several), size))
+            first = np.flatnonzero(np.diff(place, prepend=-1))  # components are sorted by eigenspace
+            lengths = np.sqrt(np.add.reduceat(normal**2, first, axis=0))
+            drawn[several, 0] = normal * (np.sqrt(self.energy[spaces])[:, None] / lengths)[place]
         if self.coefficients.shape[1] == 1:
-            self._turn_numbers(rng, drawn[:, 0])
             return drawn
         for members, triangle in self._repeated:
             frames = haar(rng.standard_normal((size, len(members), len(triangle))))
             drawn[members] = np.einsum("bmr,rd->mdb", frames, triangle)
         return drawn
-
-    def _turn_numbers(self, rng: np.random.Generator, drawn: np.ndarray) -> None:
-        """Give the coefficients of single numbers ``(n, B)`` a random direction in each repeated eigenspace."""
-        several = np.flatnonzero((self.basis.multiplicity > 1) & ~self.basis.is_zero)
-        if not len(several):
-            return
-        spaces, place = np.unique(self.basis.eigenspace[several], return_inverse=True)
-        normal = rng.standard_normal((len(several), drawn.shape[1]))
-        first = np.flatnonzero(np.diff(place, prepend=-1))  # components are sorted by eigenspace
-        lengths = np.sqrt(np.add.reduceat(normal**2, first, axis=0))
-        drawn[several] = normal * (np.sqrt(self.energy[spaces])[:, None] / lengths)[place]
 
     @cached_property
     def _repeated(self) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -99,6 +99,19 @@ class Chance:
             found.low[at], found.high[at] = _quantiles(values[:, at], weights)
         return found
 
+    def near_by_q(self, q: np.ndarray, n_nodes: int = 0) -> np.ndarray:
+        """Whether q of tests over columns could pass the level with other orders: q moves with the interval of p.
+
+        The error of a p from a fitted tail is not known: q inside [.02, .09] is near there, as on large graphs.
+        """
+        with np.errstate(invalid="ignore", divide="ignore"):
+            low, high = (2 * end * q / self.p_family for end in interval(self.p_family * self.draws / 2, self.draws))
+        coarse = self.by_tail | (n_nodes > LARGE_NODES)
+        low, high = (
+            np.where(coarse, q * LEVEL / end, one) for one, end in zip((low, high), LARGE_NEAR[::-1], strict=True)
+        )
+        return (self.draws > 0) & (low <= LEVEL) & (high >= LEVEL)
+
     def place(self, where: Any, other: "Chance") -> None:
         """Put other tests at some places."""
         for field in fields(self):

@@ -6,7 +6,6 @@ from itertools import product
 import numpy as np
 
 from spectrata.kernels.scaling import squarable
-from spectrata.stats.describe.levels import group_reduce
 from spectrata.stats.describe.spectrum import FLOOR
 from spectrata.stats.nulls.columns import MANY, run_columns
 from spectrata.stats.nulls.stopping import Chance
@@ -14,11 +13,6 @@ from spectrata.stats.nulls.stopping import Chance
 NUMBERS = 2**22  # of a batch of drawn signals, gradients and magnitudes
 Drawn = Callable[[np.ndarray, int, int, int], np.ndarray]  # rows, hop, start, stop -> (A, rows, stop - start, G)
 Counted = Callable[[int], "Callable[[int], np.ndarray] | None"]  # row -> hop -> (A, arrangements, G), all as likely
-
-
-def grouped(magnitude: np.ndarray, groups: np.ndarray, count: int, rules: list[str]) -> np.ndarray:
-    """Add up magnitudes by group, by each algorithm's rule: ``(A, R, H, N) -> (A, R, H, count)``."""
-    return np.stack([group_reduce(one, groups, count, rule) for one, rule in zip(magnitude, rules, strict=True)])
 
 
 def zero_groups(groups: np.ndarray, count: int, is_zero: np.ndarray) -> np.ndarray:

@@ -15,16 +15,9 @@ from spectrata.stats.observation import Observation
 
 
 class LocalLikeness:
-    """r_i of the nodes that have a pair, and their values under orders of the other nodes.
+    """r_i of the nodes that have a pair, and their values under orders of the other nodes, within ``blocks (n,)``.
 
-    Parameters
-    ----------
-    obs : Observation
-        Values of all nodes, without covariates.
-    residual : ndarray, shape (n, d), optional
-        What covariates leave of the values. Then only the residuals of neighbours change places.
-    blocks : ndarray of int, shape (n,), optional
-        Nodes change places only with nodes of the same block.
+    ``residual (n, d)`` is what covariates leave of the values; then only the residuals of neighbours change places.
     """
 
     def __init__(self, obs: Observation, residual: np.ndarray | None = None, blocks: np.ndarray | None = None) -> None:
@@ -62,19 +55,15 @@ class LocalLikeness:
         """r_i over its unit for some nodes, by position, under orders ``start`` to ``stop - 1``: ``(B, s)``."""
         n, d = self.moving.shape
         found = np.empty((stop - start, len(some)))
-        for part, drawn in order_batches(seed, n, start, stop, self.blocks, d):
-            found[part] = self._under(drawn, some)
-        return found / (self.unit[some] * self.variation)
-
-    def _under(self, drawn: np.ndarray, some: np.ndarray) -> np.ndarray:
-        """Products of each node with its neighbours' sum under orders ``(B, n) -> (B, s)``."""
-        moved = self.moving[drawn[:, self.nodes].T]  # (m, B, d)
-        if self.staying is not None:
-            moved = moved + self.staying[:, None]
         rows = self.matrix if len(some) == len(self.nodes) else self.matrix[some]
-        sums = (rows @ moved.reshape(len(moved), -1)).reshape(len(some), *moved.shape[1:])
-        sums += self._own_value(drawn, some)
-        return np.einsum("sd,sbd->bs", self.own[some], sums)
+        for part, drawn in order_batches(seed, n, start, stop, self.blocks, d):
+            moved = self.moving[drawn[:, self.nodes].T]  # (m, B, d)
+            if self.staying is not None:
+                moved = moved + self.staying[:, None]
+            sums = (rows @ moved.reshape(len(moved), -1)).reshape(len(some), *moved.shape[1:])
+            sums += self._own_value(drawn, some)
+            found[part] = np.einsum("sd,sbd->bs", self.own[some], sums)
+        return found / (self.unit[some] * self.variation)
 
     def _own_value(self, drawn: np.ndarray, some: np.ndarray) -> np.ndarray:
         """What makes a node keep its own value: the neighbour that got it gets the value that the node got."""

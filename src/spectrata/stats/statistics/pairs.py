@@ -28,7 +28,6 @@ class Statistic:
         return np.where(obs.is_explained, np.nan, self.of(obs, moved(obs))[0])
 
     def permuted(self, obs: Observation, orders: np.ndarray) -> np.ndarray:
-        """The statistic under orders ``(B, n)``."""
         return np.concatenate([self.of(obs, moved(obs, orders[part])) for part in obs.batches(orders)])
 
 
@@ -38,7 +37,6 @@ class Likeness(Statistic):
     name = "r"
 
     def of(self, obs: Observation, ends: Ends) -> np.ndarray:
-        """r of B orders."""
         flat = ends.values.reshape(len(ends.values), -1)
         products = np.einsum("mf,mf->f", flat, obs.pairs.matrix @ flat).reshape(ends.values.shape[1:])
         return (products if obs.separate else products.sum(axis=1)) / ends.variation

@@ -30,7 +30,6 @@ class Share(Statistic):
     form: np.ndarray
 
     def of(self, obs: Observation, ends: Ends) -> np.ndarray:
-        """The share of B orders."""
         values = ends.values
         found = (self.form @ values.reshape(len(values), -1)).reshape(-1, *values.shape[1:])
         return np.einsum("cbd,cbd->b", found, found) / ends.variation

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
+from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SignalTypeError, argument
 from spectrata.inputs.numbers import one_of, whole
@@ -17,13 +19,9 @@ from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.spectral import LEAST_EFFECTIVE, Surrogates
 from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
 from spectrata.stats.observation import Pairs, pairs_of
-from spectrata.stats.statistics.agreement import Agreement, same_node
 from spectrata.stats.verbs.hops import at_hops
 from spectrata.stats.verbs.reading import Reading, read
 from spectrata.stats.verbs.write_back import write_back
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 MOST_NODES = 4_000  # above which no eigenbasis is made, and r has no p
 BASES = ("combinatorial", "random_walk")
@@ -55,7 +53,7 @@ def agree(
     draws: int | None = None,
     seed: int = 0,
     write: bool = False,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     r"""Test whether two signals on a graph agree beyond what their smoothness explains.
 
     .. math:: r_K(a, b) = \frac{\sum_{ij} W_{ij} \langle a_i - \mu_a, b_j - \mu_b\rangle}
@@ -130,7 +128,14 @@ def agree(
         notes.append(f"Above {MOST_NODES:,} nodes r has no p.")
     else:
         near = strat if strat.hops[0] == 1 or not isinstance(strat.hops[0], int) else Stratification(strat.graph, 1)
-        facts["effective"], sources = _surrogates(near, compared, seed)
+        sides = [(compared.one, compared.many), (compared.many, compared.one)][: 1 if table else 2]
+        made = [
+            (Surrogates(near.basis(near.hops[0], name), moving[:, :, 0], seed, 2 * side + at_basis), fixed)
+            for at_basis, name in enumerate(BASES)
+            for side, (moving, fixed) in enumerate(sides)
+        ]
+        facts["effective"] = min(one.effective for one, _ in made)
+        sources = [(one.draw, fixed) for one, fixed in made]
         if facts["effective"] < LEAST_EFFECTIVE:
             status[status == "ok"] = TOO_SMOOTH if facts["effective"] > 0 else CONSTANT
         first = near.strata.at(near.hops[0])
@@ -141,6 +146,8 @@ def agree(
         sources = []
     found = _largest([_chance(draw, many, ends, tested, compared.rounding, at) for draw, many in sources], value.shape)
     q = over_columns(found.p_family)
+    if len(q) > MANY:
+        found.near_level[:] = found.near_by_q(q, n)
     verdict = _words(value, q if table else found.p_family, found.tail, status)
     arrays = {"r": value, "p": found.p, "p_family": found.p_family} | ({"q": q} if table else {})
     arrays |= {"verdict": verdict, "near_level": found.near_level, "chance_low": found.low, "chance_high": found.high}
@@ -201,41 +208,58 @@ def _is_flat(many: np.ndarray, parts: np.ndarray) -> np.ndarray:
     return np.abs(many - means[parts]).max(axis=(0, 1)) <= 1e-12
 
 
-# ---- nulls
+# ---- statistic and nulls
 
 
-def _surrogates(near: Stratification, compared: Compared, seed: int) -> tuple[float, list[tuple[Draw, np.ndarray]]]:
-    """The smallest effective number of components, and surrogates with what they are compared with."""
-    sides = [(compared.one, compared.many)]
-    if not compared.reading.separate:
-        sides.append((compared.many, compared.one))
-    made = [
-        (Surrogates(near.basis(near.hops[0], name), moving[:, :, 0], seed, 2 * side + at), fixed)
-        for at, name in enumerate(BASES)
-        for side, (moving, fixed) in enumerate(sides)
-    ]
-    return min(one.effective for one, _ in made), [(one.draw, fixed) for one, fixed in made]
+def same_node(n: int) -> Pairs:
+    """Hop 0: every node with itself."""
+    every = np.arange(n)
+    loops = np.column_stack([every, every])
+    return Pairs(Stratum(0, n, loops), every, loops, np.full(n, 0.5))  # both ends of a pair add to W
+
+
+class Agreement:
+    """r_K of signals that move, such as surrogates, with C signals that stay, ``fixed (n, d, C)``.
+
+    Differences below ``rounding`` are rounding, in both signals.
+    """
+
+    def __init__(self, pairs: Pairs, fixed: np.ndarray, rounding: float = 0.0) -> None:
+        self.pairs, self.rounding = pairs, rounding
+        centred, self.size = self._centred(fixed)
+        self.form = (pairs.matrix @ centred.reshape(len(centred), -1)).reshape(-1, fixed.shape[2])  # (m d, C)
+
+    def of(self, moving: np.ndarray) -> np.ndarray:
+        """r of signals ``(n, d, B)`` with every fixed one, shape (B, C); NaN where one has no variance."""
+        centred, size = self._centred(moving)
+        products = centred.reshape(-1, centred.shape[2]).T @ self.form
+        return products / (size[:, None] * self.size[None, :])
+
+    def _centred(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Signals ``(n, d, B)`` at the nodes, less their endpoint means, and their norms in k ``(B,)``."""
+        some, k, total = values[self.pairs.nodes], self.pairs.k, self.pairs.total
+        some = some - (k @ some.reshape(len(some), -1) / total).reshape(some.shape[1:])
+        size = np.sqrt(np.einsum("m,mdb,mdb->b", k, some, some, optimize=False))
+        return some, np.where(size > self.rounding * np.sqrt(total), size, np.nan)
 
 
 def _chance(
     draw: Draw, many: np.ndarray, ends: Sequence[Pairs], observed: np.ndarray, rounding: float, at: tuple[int, ...]
 ) -> Chance:
     """What one null gives for every column and hop, arrays (C, H): a family of hops for each column."""
+
+    def of(drawn: Draw, column: Any, start: int, stop: int, which: np.ndarray) -> np.ndarray:
+        return drawn(start, stop)[:, column][:, which]
+
     found = Chance.unknown(observed.shape)
     for first in range(0, len(observed), COLUMNS_AT_ONCE):
         some = slice(first, first + COLUMNS_AT_ONCE)
         drawn = cache(partial(_correlations, draw, [Agreement(one, many[:, :, some], rounding) for one in ends]))
-        found.place(some, _tested(observed[some], drawn, at, len(many)))
-    return found
-
-
-def _tested(observed: np.ndarray, drawn: Draw, at: tuple[int, ...], n: int) -> Chance:
-    if len(observed) > MANY:
-        return run_columns(observed, lambda start, stop, which: drawn(start, stop)[:, which], at)
-    found = Chance.unknown(observed.shape)
-    for column, own in enumerate(observed):
-        of_column = partial(lambda place, start, stop, which: drawn(start, stop)[:, place][:, which], column)
-        found.place(column, run_family(own, of_column, at, n))
+        if len(observed) > MANY:
+            found.place(some, run_columns(observed[some], partial(of, drawn, slice(None)), at))
+            continue
+        for column, own in enumerate(observed):
+            found.place(column, run_family(own, partial(of, drawn, column), at, len(many)))
     return found
 
 
@@ -262,7 +286,6 @@ def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:
 
 
 def _words(value: np.ndarray, decides: np.ndarray, tail: np.ndarray, status: np.ndarray) -> np.ndarray:
-    """The verdict of every cell: the tail of chance that rejects."""
     above = np.where(value > 0, "agree", "less opposite than chance")
     below = np.where(value < 0, "opposite", "agree less than chance")
     words = np.where(decides <= LEVEL, np.where(tail > 0, above, np.where(tail < 0, below, "chance")), "chance")

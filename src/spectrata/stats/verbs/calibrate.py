@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from spectrata.core.bases.basis import coefficients_of
 from spectrata.core.engine import magnitudes
@@ -18,34 +19,35 @@ from spectrata.inputs.columns import by_column
 from spectrata.inputs.graphs import as_pairs
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
-from spectrata.results.build import add_notes, attributes_of, with_long_names
+from spectrata.results.build import add_notes, attributes_of, graph_of, with_long_names
 from spectrata.results.schema import MERGED, View, is_bands, view
-from spectrata.stats.describe.levels import LEVELS, level_coordinates, level_groups, merge_rules, rebuild, repeated_plan
-from spectrata.stats.describe.spectrum import FLOOR
+from spectrata.stats.describe.levels import (
+    LEVELS,
+    group_reduce,
+    level_coordinates,
+    level_groups,
+    merge_rules,
+    rebuild,
+    repeated_plan,
+)
+from spectrata.stats.describe.spectrum import FLOOR, band_energy_shares
 from spectrata.stats.nulls.correction import TIE, adjust
 from spectrata.stats.nulls.orders import arrangements, orders
 from spectrata.stats.nulls.rewiring import swap_edges
 from spectrata.stats.nulls.stopping import LEVEL, looks
 from spectrata.stats.nulls.surrogates import given_draws, permuted, rotated
-from spectrata.stats.statistics.energy import (
-    NUMBERS,
-    Drawn,
-    chance_of_shares,
-    grouped,
-    shares_of,
-    with_ratio,
-    zero_groups,
-)
+from spectrata.stats.statistics.energy import NUMBERS, Drawn, chance_of_shares, shares_of, with_ratio, zero_groups
 from spectrata.stats.verbs.reading import kept_signal
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 NULLS = ("permutation", "rotate", "rewire")
 REWIRED = 99  # graphs that "rewire" draws unasked: each is decomposed
 WIDE = 16  # columns of a vector up to which all arrangements are counted
 FITTED = 200  # draws from which a small p comes from their fitted tail, and has no floor
 SINGLE_TIE = 1e-4  # shares in single precision that differ by less than this share of the larger are tied
+BAND_DRAWS = 99  # of a result of band_spectra: each costs as much as the signal itself
+BAND_NUMBERS = 2**24  # of a batch of their drawn signals
+# What such a draw is computed with again, from the result's own options.
+REPEATED = ("algorithms", "bands", "spacing", "tol", "zero_vectors")
 FAMILY = "one algorithm and snapshot, all hops and eigenspaces or bands, and all columns"
 NO_ENERGY, NO_DRAWS = "undefined: no energy off zero", "no draws: p and q not computed"
 FIXED = "degenerate: no draw differs"
@@ -66,7 +68,7 @@ def calibrate(
     bands: int = 4,
     draws: int | None = None,
     seed: int = 0,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     r"""Test which frequencies hold more or less of the signal's energy than chance: p and q for each.
 
     The statistic is the share of the energy off zero, :math:`M(a)^2 / \sum M^2`, of an eigenspace or a band.
@@ -127,8 +129,6 @@ def calibrate(
     if hasattr(graph, "variables"):
         refuse_graph_arguments("A result", hops=hops, weights=weights)
         if is_bands(graph):
-            from spectrata.stats.verbs.calibrate_bands import calibrate_bands
-
             return calibrate_bands(graph, signal, algorithms, null, draws, seed)
         return calibrate_result(graph, signal, algorithms, null=null, level=level, bands=bands, draws=draws, seed=seed)
     strat = as_stratification(graph, hops, weights)
@@ -141,14 +141,14 @@ def calibrate(
 
 
 def calibrate_result(
-    ds: "xr.Dataset",
+    ds: xr.Dataset,
     signal: Any = None,
     algorithms: str | Iterable[str] | None = None,
     strat: Stratification | None = None,
     level: str = "eigenspace",
     bands: int = 4,
     **null: Any,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     """Test a result as it was computed: the same graph, operator, metric and options, on bases at hand in ``strat``."""
     result = view(ds)
     names = algorithms or ([EXACT] if EXACT in result.algorithms else list(result.algorithms))
@@ -185,7 +185,7 @@ class Case:
         rules = [row.merge_rule(vars(self.plan.options)) for row in self.plan.rows]
         found = magnitudes(work, drawn, self.plan)[:, :, None]  # (A, T, 1, N)
         zero = zero_groups(groups, count, np.atleast_2d(basis.is_zero))
-        return shares_of(grouped(found, groups, count, rules), zero)[0][:, :, 0]
+        return shares_of(group_reduce(found, groups, count, rules), zero)[0][:, :, 0]
 
     def in_batches(self, draw: Draw, rows: np.ndarray, h: int, start: int, stop: int) -> np.ndarray:
         """Shares of the signals that are drawn for some rows, ``(A, rows, stop - start, G)``, a few at a time."""
@@ -228,18 +228,17 @@ class Case:
 
     @cached_property
     def field(self) -> Potential:
-        """The signal under its metric."""
         return potential(self.signal, self.metric, self.zero_vectors, self.strat.graph.names)
 
 
-def _calibrated(case: Case, null: Any = NULLS[0], draws: int | None = None, seed: int = 0) -> "xr.Dataset":
+def _calibrated(case: Case, null: Any = NULLS[0], draws: int | None = None, seed: int = 0) -> xr.Dataset:
     strat, signal = case.strat, case.signal
     if case.plan.n_eigs is not None:
         raise OptionError("A share of the energy needs all components; leave out n_eigs.")
     drawn, at = _null(case, null, draws, seed)
     spectra = view(strat.compute(signal, case.plan, case.metric, case.zero_vectors))
     groups, count = level_groups(spectra, case.level, case.bands)
-    magnitude = grouped(spectra.magnitude, groups, count, merge_rules(spectra))  # (A, R, H, G)
+    magnitude = group_reduce(spectra.magnitude, groups, count, merge_rules(spectra))  # (A, R, H, G)
     share, energy = shares_of(magnitude, zero_groups(groups, count, spectra.is_zero))
     permutes, tie = isinstance(null, str) and null == NULLS[0], SINGLE_TIE if case.plan.dtype == "float32" else 0.0
     out = chance_of_shares(share, drawn, at, case.all_arrangements if permutes and at else None, tie)
@@ -252,10 +251,20 @@ def _calibrated(case: Case, null: Any = NULLS[0], draws: int | None = None, seed
     facts = {"null": null if isinstance(null, str) else "draws", "draws": at[0] if at else 0, "level": case.level}
     facts |= {"draws_seed": seed, "q_family": FAMILY}
     out |= {"magnitude": magnitude, "share": share}
-    by_hop = {"energy": energy, "status": add_notes(spectra.status, _words(out, fixed, facts)).astype(str)}
-    return _labelled(
-        spectra, with_ratio(out), by_hop, dict(level_coordinates(spectra, groups, count, case.level)), facts
-    )
+    status = add_notes(spectra.status, _words(out, fixed, facts)).astype(str)
+    given, last = spectra.ds, "band" if case.level == "band" else "component"
+    # A signal and its draws are read in one basis, so that its errors do not decide between them.
+    out = with_ratio(out) | {"magnitude_error": np.full_like(magnitude, np.nan)}
+    variables: dict[str, Any] = {name: spectra.placed(array, "hop", last) for name, array in out.items()}
+    variables |= {"energy": spectra.placed(energy, "hop"), "status": spectra.placed(status, "hop")}
+    variables |= {name: given[name] for name in ("gradient_norm", "edges", "edge_weight") if name in given}
+    names = ("complete", "n_edges", "n_parts", "n_singletons", "node", "made_with")
+    coords: dict[str, Any] = dict(level_coordinates(spectra, groups, count, case.level))
+    coords |= {name: given[name] for name in names if name in given.coords} | spectra.row_coordinates()
+    coords |= {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)}
+    coords |= {"component": spectra.component} if case.level == "component" else {}
+    facts |= {MERGED: "eigenspaces"} if case.level == "eigenspace" else {}
+    return with_long_names(xr.Dataset(variables, coords, attributes_of(given, "calibration") | facts))
 
 
 def _null(case: Case, null: Any, draws: int | None, seed: int) -> tuple[Drawn, tuple[int, ...]]:
@@ -311,29 +320,6 @@ def _expect(case: Case, chance: np.ndarray, groups: np.ndarray, count: int) -> N
         chance[exact, :, at] = np.where(sizes > 0, sizes / max(weight.sum(), FLOOR), np.nan)
 
 
-# ---- the Dataset
-
-
-def _labelled(
-    spectra: View, out: dict[str, Any], by_hop: dict[str, Any], coords: dict[str, Any], facts: dict[str, Any]
-) -> "xr.Dataset":
-    import xarray as xr
-
-    level, given = facts["level"], spectra.ds
-    last = "band" if level == "band" else "component"
-    variables: dict[str, Any] = {name: spectra.placed(array, "hop", last) for name, array in out.items()}
-    # A signal and its draws are read in one basis, so that its errors do not decide between them.
-    variables["magnitude_error"] = spectra.placed(np.full_like(out["magnitude"], np.nan), "hop", last)
-    variables |= {name: spectra.placed(array, "hop") for name, array in by_hop.items()}
-    variables |= {name: given[name] for name in ("gradient_norm", "edges", "edge_weight") if name in given}
-    names = ("complete", "n_edges", "n_parts", "n_singletons", "node", "made_with")
-    coords |= {name: given[name] for name in names if name in given.coords} | spectra.row_coordinates()
-    coords |= {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)}
-    coords |= {"component": spectra.component} if level == "component" else {}
-    facts |= {MERGED: "eigenspaces"} if level == "eigenspace" else {}
-    return with_long_names(xr.Dataset(variables, coords, attributes_of(given, "calibration") | facts))
-
-
 def _words(out: dict[str, np.ndarray], fixed: np.ndarray, facts: dict[str, Any]) -> np.ndarray:
     """Say per hop why p is missing, or how many draws it takes: ``(A, R, H)``, "" where all is well."""
     known, p = ~np.isnan(out["share"]), out["p"]
@@ -351,3 +337,60 @@ def _words(out: dict[str, np.ndarray], fixed: np.ndarray, facts: dict[str, Any])
     words[(cells > 0) & ~tested.any(axis=-1)] = FIXED
     words[cells == 0] = NO_ENERGY
     return words
+
+
+# ---- bands of a large graph
+
+
+def calibrate_bands(
+    ds: xr.Dataset,
+    signal: Any,
+    algorithms: Any = None,
+    null: Any = "permutation",
+    draws: int | None = None,
+    seed: int = 0,
+) -> xr.Dataset:
+    """Test the bands of a result of ``band_spectra``: the call behind :func:`spectrata.calibrate`."""
+    if not isinstance(null, str) or null != "permutation":
+        raise OptionError("The bands of a large graph have only null='permutation'.")
+    if algorithms is not None:
+        raise OptionError("algorithms is decided by the result of band_spectra; leave it out.")
+    if signal is None:
+        raise OptionError("A result of band_spectra keeps no signal; pass signal=.")
+    if not ds.sizes["edge"]:
+        raise OptionError("The result was made from an operator and holds no edges, so that draws cannot be computed.")
+    from spectrata.bands.settings import OPTIONS
+    from spectrata.bands.spectra import band_spectra
+
+    spectra = view(ds)
+    at = looks(spectra.n_nodes, BAND_DRAWS if draws is None else draws)
+    base, given = graph_of(ds), spectra.options
+    arguments = {name: given[name] for name in REPEATED}
+    arguments |= {name: {option: given[option] for option in own} for name, own in OPTIONS.items()}
+    arguments |= {"metric": spectra.metric, "seed": ds.attrs["seed"]}
+    read_as = {name: given[name] for name in ("laplacian", "self_loops")}
+    strat = Stratification(base, given["hops"], hop_weights=ds.attrs["weights"] or "bottleneck", **read_as)
+    known = by_column(as_signal(signal, base), given.get("columns", "joint"))
+    share = _shares(spectra)  # (A, R, H, B)
+
+    def drawn(rows: np.ndarray, h: int, start: int, stop: int) -> np.ndarray:
+        found, step = [], max(1, BAND_NUMBERS // (len(rows) * known.values[0].size))
+        for begin in range(start, stop, step):
+            mixed = orders(seed, spectra.n_nodes, begin, min(begin + step, stop))
+            values = known.values[rows][:, mixed].reshape(-1, *known.values.shape[1:])
+            signal = Signal(values, tuple(range(len(values))))
+            one = _shares(view(band_spectra(strat.only(spectra.hops[h]), signal, **arguments)))[:, :, 0]
+            found.append(one.reshape(len(one), len(rows), len(mixed), -1))
+        return np.concatenate(found, axis=2)
+
+    out = {"share": share} | chance_of_shares(share, drawn, at)
+    out["q"] = adjust(out["p"].reshape(*share.shape[:2], -1)).reshape(share.shape)
+    # Without the share of components in each band, which band_spectra calls chance too.
+    kept = ds[["energy", "status", "edges", "gradient_norm"]].drop_vars("chance", errors="ignore")
+    kept.attrs = attributes_of(ds, "calibration") | {"null": null, "draws": max(at, default=0), "level": "band"}
+    return kept.assign({name: spectra.placed(array, "hop", "band") for name, array in with_ratio(out).items()})
+
+
+def _shares(spectra: View) -> np.ndarray:
+    known = view(spectra.ds.assign(energy=band_energy_shares(spectra.ds)), spectra.name)
+    return known.stacked("energy", "algorithm", "hop", "band")

@@ -1,17 +1,15 @@
 """``correlogram``: at which hop distance nodes are alike, unlike or independent."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from spectrata.stats.labelled import labelled
+from spectrata.stats.testing import Results
 from spectrata.stats.verbs.reading import read
-from spectrata.stats.verbs.tests import Results
 from spectrata.stats.verbs.write_back import write_back
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 def correlogram(
@@ -28,7 +26,7 @@ def correlogram(
     draws: int | None = None,
     seed: int = 0,
     write: bool = False,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     r"""Test at each hop distance whether nodes are alike or unlike, and whether degree explains it.
 
     .. math:: r_K = \frac{\sum_{ij} W_{ij} \langle t_i - \mu, t_j - \mu \rangle}{\sum_i k_i \|t_i - \mu\|^2},
@@ -93,16 +91,14 @@ def correlogram(
     >>> found["verdict"].values.tolist()
     ['alike', 'chance', 'chance']
     """
-    how: dict[str, Any] = {"metric": metric, "columns": columns, "labels": labels, "nodes": nodes}
-    reading = read(graph, signal, hops, weights=weights, zero_vectors="zero", **how)
+    reading = read(graph, signal, hops, weights, metric, columns, labels, nodes, "zero")
     found = dataset(Results(reading, given, draws, seed), "correlogram")
     if write:
         write_back(graph, found, "correlogram")
     return found
 
 
-def dataset(results: Results, kind: str) -> "xr.Dataset":
-    """The Dataset of the tests of r."""
+def dataset(results: Results, kind: str) -> xr.Dataset:
     reading, made, covariates = results.reading, results.made, results.covariates
     of_r = {"r": made.value, "p": made.chance.p, "p_family": made.chance.p_family}
     of_r |= {"r_given": made.value_given, "p_given": made.given.p, "p_family_given": made.given.p_family}

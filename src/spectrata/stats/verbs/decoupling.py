@@ -1,25 +1,22 @@
 """The structural-decoupling index: how far the signal at each node departs from the graph's low frequencies."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
-from spectrata._version import __version__
 from spectrata.core.operators import Operator
 from spectrata.core.resources import require_memory, solve_bytes
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import flag, positive, whole
 from spectrata.inputs.signals import as_signal
 from spectrata.kernels.scaling import squarable
-from spectrata.stats.labelled import graph_variables, node_coordinates
+from spectrata.stats.labelled import graph_variables, made_from, node_coordinates
 from spectrata.stats.nulls.columns import run_columns
 from spectrata.stats.nulls.correction import adjust
 from spectrata.stats.nulls.spectral import Surrogates
 from spectrata.stats.nulls.stopping import looks
 from spectrata.stats.verbs.hops import at_hops
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 HALF = 0.5 - 1e-12  # of the energy, up to rounding
 ROUNDING = 1e-13  # a part of a node's signal below this share of the whole signal is rounding
@@ -48,7 +45,7 @@ def decoupling(
     self_loops: bool = False,
     draws: int | None = None,
     seed: int = 0,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     r"""Compute the structural-decoupling index of every node, against surrogates with the same spectrum.
 
     .. math:: \frac{\| \sum_{\lambda_i > \lambda_c} u_i(x) \, u_i^T s \|}
@@ -109,15 +106,20 @@ def decoupling(
     known = as_signal(signal, strat.graph)
     basis = strat.basis(hop, laplacian, self_loops=operator.self_loops)
     values = squarable(known.values, (1, 2))[0]  # the index has no units
-    found = [_Index(Surrogates(basis, _narrow(one), seed), cutoff).tested(at) for one in values]
-    facts = {"kind": "decoupling", "laplacian": laplacian, "self_loops": int(self_loops), "weights": strat.weights}
-    facts |= {"graph_hash": strat.graph.digest, "n_nodes": n, "hop": hop, "draws": max(at, default=0), "seed": seed}
-    return _dataset(found, known.snapshots, strat.graph, facts | {"spectrata_version": __version__})
-
-
-def _narrow(columns: np.ndarray) -> np.ndarray:
-    """Columns ``(n, d)`` rotated to as many as there are nodes, which keeps norms over columns."""
-    return np.asarray(np.linalg.qr(columns.T, mode="r")).T if columns.shape[1] > len(columns) else columns
+    if values.shape[2] > n:  # as many columns as nodes have the same norms over columns
+        values = np.asarray(np.linalg.qr(values.transpose(0, 2, 1), mode="r")).transpose(0, 2, 1)
+    found = [_Index(Surrogates(basis, one, seed), cutoff).tested(at) for one in values]
+    time = known.snapshots is not None
+    variables: dict[str, Any] = graph_variables(strat.graph)
+    for name in found[0]:
+        array = np.stack([one[name] for one in found])
+        variables[name] = (("snapshot",) * time + ("node",) * (array.ndim - 1), array if time else array[0])
+    coords = node_coordinates(strat.graph) | ({"snapshot": list(known.snapshots or ())} if time else {})
+    facts = {"kind": "decoupling", "hop": hop, "draws": max(at, default=0), "seed": seed}
+    ds = xr.Dataset(variables, coords, made_from(strat, operator) | facts)
+    for name in variables:
+        ds[name].attrs["long_name"] = LONG_NAMES[name]
+    return ds
 
 
 class _Index:
@@ -174,19 +176,3 @@ class _Index:
             for name, share in (("chance_low", chance.low[:, 0]), ("chance_high", chance.high[:, 0])):
                 index[name] = np.sqrt(share / (1 - share))
         return index | {"p": p, "q": adjust(p), "cutoff": self.cutoff, "low_components": int(self.low.sum())}
-
-
-def _dataset(found: list[dict[str, Any]], snapshots: Any, graph: Any, facts: dict[str, Any]) -> "xr.Dataset":
-    import xarray as xr
-
-    time = snapshots is not None
-    front = ("snapshot",) if time else ()
-    variables: dict[str, Any] = graph_variables(graph)
-    for name in found[0]:
-        array = np.stack([one[name] for one in found])
-        variables[name] = ((*front, *("node",) * (array.ndim - 1)), array if time else array[0])
-    coords = node_coordinates(graph) | ({"snapshot": list(snapshots)} if time else {})
-    ds = xr.Dataset(variables, coords, facts)
-    for name in variables:
-        ds[name].attrs["long_name"] = LONG_NAMES[name]
-    return ds

@@ -15,8 +15,8 @@ from spectrata.stats.findings.verdict import is_layers, layer_table, verdicts
 from spectrata.stats.findings.watched import is_rows, is_run, last_pass, one_pass
 from spectrata.stats.nulls.stopping import LEVEL
 from spectrata.stats.observation import moved
+from spectrata.stats.testing import STATISTICS, Results
 from spectrata.stats.verbs.reading import Reading, of_result, read
-from spectrata.stats.verbs.tests import STATISTICS, Results
 
 ONE_NODE, FIVE_NODES = 0.5, 0.9  # shares of the variation above which nodes are named
 LEAST_NODES = 50  # for the five nodes
@@ -85,12 +85,11 @@ def diagnose(
         return found_in(of_result(graph, signal, metric, columns, nodes), given, draws, seed)
     if signal is None:
         raise OptionError("Give the signal too: diagnose(graph, signal).")
-    how: dict[str, Any] = {"metric": metric, "columns": columns, "labels": labels, "nodes": nodes}
-    return found_in(read(graph, signal, hops, weights=weights, zero_vectors="zero", **how), given, draws, seed)
+    reading = read(graph, signal, hops, weights, metric, columns, labels, nodes, "zero")
+    return found_in(reading, given, draws, seed)
 
 
 def is_watched(ds: Any) -> bool:
-    """Whether a result is of a watched model."""
     return ds.attrs.get("kind") == "mini-batches" or is_rows(ds) or is_run(ds) or is_layers(ds)
 
 
@@ -100,7 +99,6 @@ def layers_of(ds: Any) -> Any:
 
 
 def _of_layers(ds: Any, control: Any) -> Findings:
-    """Verdicts on the layers of a watched model, and r of each layer without p where the signal is kept."""
     if ds.attrs.get("kind") == "mini-batches":
         lines = layer_table(ds).splitlines() if ds.attrs.get("snapshot_kind") == "layers" else []
         return Findings(notes=[BATCHES, *lines])
@@ -164,7 +162,6 @@ def _tests(results: Results) -> Iterator[Finding]:
 
 
 def _dominated(reading: Reading) -> Iterator[Finding]:
-    """Nodes that hold most of the variation at the first hop."""
     times: tuple[Any, ...] = reading.snapshots or (None,)
     names = reading.strat.graph.names
     for column in reading.columns if len(reading.columns) <= 20 else ():

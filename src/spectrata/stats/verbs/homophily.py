@@ -1,20 +1,18 @@
 """``homophily``: likeness of class labels at every hop, with the measures that papers quote."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from spectrata.inputs.labels import as_labels
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.stopping import chance_interval, looks
 from spectrata.stats.observation import Pairs
+from spectrata.stats.testing import Results
 from spectrata.stats.verbs.correlogram import dataset
 from spectrata.stats.verbs.reading import Reading, label_column, stratify
-from spectrata.stats.verbs.tests import Results
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 MEASURES = ("edge", "node", "class", "informativeness")
 AFFORDABLE = 2e9  # pairs times orders of the chance of the measures
@@ -36,7 +34,7 @@ def homophily(
     given: Any = "degree",
     draws: int | None = None,
     seed: int = 0,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     r"""Measure the homophily of labels at every hop, and test whether it exceeds chance and degree.
 
     Parameters
@@ -89,7 +87,16 @@ def homophily(
     ds = dataset(Results(reading, given, draws, seed), "homophily")
     codes = known.codes[column.rows]
     pairs = reading.pairs(column)
-    values, low, high, own = _measured(pairs, codes, len(known.classes), looks(len(codes), draws)[:1], seed)
+    values, low, high = (np.full((len(pairs), len(MEASURES)), np.nan) for _ in range(3))
+    own, at = np.full((len(pairs), len(known.classes)), np.nan), looks(len(codes), draws)
+    for h, one in enumerate(pairs):
+        if not len(one.ends):
+            continue
+        values[h], own[h] = measures(one, codes, len(known.classes))
+        if at and len(one.ends) * at[0] <= AFFORDABLE:
+            made = orders(seed, len(codes), 0, at[0])
+            drawn = np.array([measures(one, codes[order], len(known.classes))[0] for order in made])
+            low[h], high[h] = chance_interval(drawn)
     classes = known.classes if all(type(name) is int for name in known.classes) else map(str, known.classes)
     ds = ds.assign_coords(measure=list(MEASURES), label=list(classes))
     found = {"homophily": values, "homophily_low": low, "homophily_high": high}
@@ -98,24 +105,6 @@ def homophily(
     for name, words in LONG_NAMES.items():
         ds[name].attrs["long_name"] = words
     return ds.assign_attrs(n_labelled=len(codes), n_missing=strat.graph.n_nodes - len(codes))
-
-
-def _measured(
-    pairs: list[Pairs], codes: np.ndarray, count: int, at: tuple[int, ...], seed: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Measures (H, 4) with their chance, and the share of every class (H, C)."""
-    values, low, high = (np.full((len(pairs), len(MEASURES)), np.nan) for _ in range(3))
-    own = np.full((len(pairs), count), np.nan)
-    for h, one in enumerate(pairs):
-        if not len(one.ends):
-            continue
-        first, own[h] = measures(one, codes, count)
-        values[h] = first
-        if at and len(one.ends) * at[0] <= AFFORDABLE:
-            made = orders(seed, len(codes), 0, at[0])
-            drawn = np.array([measures(one, codes[order], count)[0] for order in made])
-            low[h], high[h] = chance_interval(drawn)
-    return values, low, high, own
 
 
 def measures(pairs: Pairs, codes: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

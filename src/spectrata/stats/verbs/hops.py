@@ -34,10 +34,9 @@ def at_hops(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Strat
         asked: Any = [hops] if isinstance(hops, str) else list(hops)
     else:
         asked = asked_hops(hops)
-    if isinstance(asked, int):
-        kept = [hop for at, hop in enumerate(graph.hops) if (hop if by_number else at + 1) <= asked]
-    else:
-        kept = asked
+    numbers = graph.hops if by_number else range(1, len(graph.hops) + 1)
+    upto = [hop for hop, number in zip(graph.hops, numbers, strict=True) if isinstance(asked, int) and number <= asked]
+    kept = upto if isinstance(asked, int) else asked
     lost = [hop for hop in kept if hop not in graph.hops]
     if lost or not kept:
         what = shown(lost[0]) if lost else f"up to {asked}"

@@ -170,7 +170,6 @@ def _chance(likeness: LocalLikeness, at: tuple[int, ...], seed: int) -> Chance:
 
 
 def _words(found: dict[str, np.ndarray], reading: Reading, given: str) -> np.ndarray:
-    """The words of every node."""
     words = verdicts(found["q"], found["tail"], found["q_given"], found["tail_given"], given).astype(object)
     words[np.isnan(found["q"])] = "not tested"
     for cell in zip(*np.nonzero(np.isin(words, ("alike", "unlike"))), strict=True):

@@ -2,12 +2,13 @@
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from spectrata.core.distances import require_hops
@@ -25,9 +26,6 @@ from spectrata.stats.nulls.rewiring import swap_edges
 from spectrata.stats.verbs.write_back import write_back
 from spectrata.stats.views import ALONE, NO_GRAPH, SECOND, VIEWS, Neighbourhood, chosen_views, make_view
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 MOST_REPEATS = 5
 MOST_TRAINED = 10_000  # training nodes that are used
 DIRECTIONS = 128  # singular directions of the features
@@ -44,30 +42,16 @@ MODELS = {  # the families, from the simplest
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """What :func:`spectrata.probe` found; print it, or read ``to_frame()``.
-
-    Attributes
-    ----------
-    views : tuple of str
-    scores : Scores
-        Per view and fold.
-    best : str
-        The best view of the simplest family that comes within a standard error of the highest mean score.
-    gain, gain_error : float
-        Score of the view chosen inside the folds less that of the features alone, and its corrected standard error.
-    rewired : ndarray
-        Scores of the best view on rewired graphs; empty where the features alone are best.
-    verdict : {"neighbours help", "no gain found", "degrees alone", "too few training nodes"}
-    """
+    """What :func:`spectrata.probe` found; print it, or read ``to_frame()``."""
 
     views: tuple[str, ...]
-    scores: Scores
+    scores: Scores  # per view and fold
     target: Target
-    best: str
-    gain: float
-    gain_error: float
-    rewired: np.ndarray
-    verdict: str
+    best: str  # the best view of the simplest family within a standard error of the highest mean score
+    gain: float  # score of the view chosen inside the folds less that of the features alone
+    gain_error: float  # its corrected standard error
+    rewired: np.ndarray  # scores of the best view on rewired graphs; empty where the features alone are best
+    verdict: str  # "neighbours help", "no gain found", "degrees alone" or "too few training nodes"
     notes: tuple[str, ...]
 
     @property
@@ -75,10 +59,8 @@ class Probe:
         """Scores of the features alone on each fold."""
         return self.scores.score[self.views.index(ALONE)]
 
-    def to_frame(self) -> "pd.DataFrame":
+    def to_frame(self) -> pd.DataFrame:
         """Tabulate the views: view, score, error, rewired, gain."""
-        import pandas as pd
-
         on_rewired = self.rewired.mean() if len(self.rewired) else np.nan
         rows = {
             "view": self.views,
@@ -229,19 +211,25 @@ def probe(
     rows, target, notes = _training(labels, train, given, task, seed)
     x = _features(features, given, seed)
     seen = {name: make_view(near, x, name)[rows] for name in names}
-    count = _repeats(seen, target, given.n_edges * (rewired + 1)) if repeats is None else whole(repeats, "repeats")
+    if repeats is None:  # by the size of the work, so that every machine decides alike
+        models, classes = FOLDS + FOLDS * (FOLDS - 1) // 2, len(target.classes or (1,))
+        work = sum(view.size for view in seen.values()) * classes * models
+        left = AFFORDABLE - PER_EDGE * given.n_edges * (rewired + 1)
+        count = int(np.clip(left / max(work, 1), 1, MOST_REPEATS))
+    else:
+        count = whole(repeats, "repeats")
     rng = np.random.default_rng([seed, 0])
     folds = np.stack([target.folds(rng) for _ in range(count)])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # convergence to more digits than a score has
         scores = cross_validate(seen, target, folds)
         best = _chosen(tuple(names), scores)
-        again = np.array(
-            [
-                _rewired_score(given, x, best, rows, target, folds, np.random.default_rng([seed, 1, number]))
-                for number in range(0 if best == ALONE else rewired)
-            ]
-        )
+        again = np.zeros(0 if best == ALONE else rewired)
+        for number in range(len(again)):
+            rng = np.random.default_rng([seed, 1, number])
+            edges = swap_edges(given.edges, given.n_nodes, rng)
+            own = Neighbourhood(edges, given.n_nodes, None if given.weights is None else rng.permutation(given.weights))
+            again[number] = np.nanmean(cross_validate({best: make_view(own, x, best)[rows]}, target, folds).score)
     difference = scores.of_choice - scores.score[0]
     gain, error = float(np.nanmean(difference)), float(corrected_error(difference))
     if target.counts.min() < LEAST_PER_CLASS:
@@ -272,29 +260,6 @@ def _chosen(names: tuple[str, ...], scores: Scores) -> str:
     near = mean[top] - mean <= np.nan_to_num(corrected_error(scores.score[top] - scores.score))
     ranks = np.where(near, [list(MODELS).index(VIEWS[name].family) for name in names], len(MODELS))
     return names[int(np.argmax(np.where(ranks == ranks.min(), mean, -np.inf)))]
-
-
-def _rewired_score(
-    graph: Graph,
-    x: np.ndarray,
-    view: str,
-    rows: np.ndarray,
-    target: Target,
-    folds: np.ndarray,
-    rng: np.random.Generator,
-) -> float:
-    edges = swap_edges(graph.edges, graph.n_nodes, rng)
-    weights = None if graph.weights is None else rng.permutation(graph.weights)
-    seen = make_view(Neighbourhood(edges, graph.n_nodes, weights), x, view)[rows]
-    return float(np.nanmean(cross_validate({view: seen}, target, folds).score))
-
-
-def _repeats(seen: Mapping[str, np.ndarray], target: Target, edges: int) -> int:
-    """Decide how often folds are drawn by the size of the work, so that every machine decides alike."""
-    classes = 1 if target.classes is None else len(target.classes)
-    per_model = sum(x.size for x in seen.values()) * classes
-    models = FOLDS + FOLDS * (FOLDS - 1) // 2
-    return int(np.clip((AFFORDABLE - PER_EDGE * edges) / max(per_model * models, 1), 1, MOST_REPEATS))
 
 
 # ---- inputs

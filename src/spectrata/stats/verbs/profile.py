@@ -1,6 +1,6 @@
 """``profile``: all that the command ``profile`` and the report show of a signal on a graph, computed once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,13 +19,12 @@ from spectrata.stats.findings.sentences import likeness_words
 from spectrata.stats.findings.watched import is_run
 from spectrata.stats.observation import RANDOM_WALK, moved, pairs_of
 from spectrata.stats.statistics.shares import MOST_NODES
-from spectrata.stats.verbs.calibrate import calibrate
+from spectrata.stats.testing import Results
 from spectrata.stats.verbs.diagnose import diagnose, found_in, in_words, is_watched, layers_of
 from spectrata.stats.verbs.hops import stratify
 from spectrata.stats.verbs.local import local_of
-from spectrata.stats.verbs.rank_columns import SIGNIFICANT, ranked
+from spectrata.stats.verbs.rank_columns import SIGNIFICANT, ranked, reach_of
 from spectrata.stats.verbs.reading import Column, Reading, of_result, read
-from spectrata.stats.verbs.tests import Results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +94,8 @@ class Profile:
 
         By eigenspace, above 300 components in 30 bins.
         """
+        from spectrata.stats.verbs.calibrate import calibrate
+
         if self._gft is None:
             return None
         strat, signal, how = self._gft
@@ -218,32 +219,23 @@ def profile(
     strat = stratify(graph, hops, weights)
     if hops is None and not isinstance(graph, Stratification):
         strat = strat.only(*strat.hops[: NEAR if strat.graph.n_nodes <= LARGE else FEW])
-    how: dict[str, Any] = {"metric": metric, "columns": columns, "labels": labels, "nodes": nodes}
-    return _tested(read(strat, signal, zero_vectors="zero", **how), asked)
+    return _tested(read(strat, signal, None, None, metric, columns, labels, nodes, "zero"), asked)
 
 
 def _tested(reading: Reading, asked: dict[str, Any], result: Any = None) -> Profile:
-    """All tests of a reading, and the ranking of its columns."""
     if reading.snapshots is not None and len(reading.snapshots) > TESTED:
         note = f"Of {len(reading.snapshots):,} snapshots the first and the last are tested."
         reading = replace(reading.at_snapshots([0, -1]), note=f"{reading.note} {note}".strip())
     if len(reading.columns) < 2:
         return Profile(reading.strat, reading, found_in(reading, **asked), None, result, **asked)
     results = Results(reading, **asked, with_shares=True)
-    table = ranked(results, _reach(results.verdicts()[0, -1], reading.hops))
+    words = results.verdicts()[0, -1].astype(str)  # (C, H)
+    same = (words == words[:, :1]) & np.isin(words, SIGNIFICANT)
+    table = ranked(results, reach_of(same, reading.hops))
     return Profile(reading.strat, reading, in_words(results), table, result, **asked)
 
 
-def _reach(verdicts: np.ndarray, hops: Sequence[Any]) -> np.ndarray:
-    """The hop up to which each column ``(C, H)`` is alike, or unlike, at every hop from the first on."""
-    same = (verdicts == verdicts[:, :1]) & np.isin(verdicts.astype(str), SIGNIFICANT)
-    steps = np.cumprod(same, axis=1).sum(axis=1)  # hops in a row
-    numbers = np.array([0, *(hop if isinstance(hop, int) else at + 1 for at, hop in enumerate(hops))])
-    return numbers[steps]
-
-
 def _of_run(ds: "xr.Dataset", asked: dict[str, Any]) -> Profile:
-    """The layers of a watched model: verdicts, and r without p where activations were kept."""
     layers = layers_of(ds)
     if "magnitude" not in layers:
         raise ResultError(

@@ -1,6 +1,6 @@
 """``rank_columns``: which columns of a table have structure on the graph, how far it reaches, at which scale."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,8 @@ from spectrata.stats.describe.levels import band_groups
 from spectrata.stats.nulls.stopping import LEVEL, LOOKS
 from spectrata.stats.observation import pairs_of
 from spectrata.stats.statistics.shares import BANDS, LEAST_COMPONENTS, MOST_NODES
+from spectrata.stats.testing import Results
 from spectrata.stats.verbs.reading import Reading, read
-from spectrata.stats.verbs.tests import Results
 from spectrata.stats.verbs.write_back import write_back
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def rank_columns(
         - ``scale``: the quarter of the frequencies with the most energy for its size, 1 the smoothest, 4 the roughest;
           missing above 4,000 nodes and where the verdict is neither alike nor unlike;
         - ``effect``: the distance of r from the middle of its chance interval, in widths of the interval;
-        - ``p_from_tail`` and ``status``.
+        - ``near_level`` (more permutations could change the verdict), ``p_from_tail`` and ``status``.
 
     Notes
     -----
@@ -97,38 +97,40 @@ def ranked(results: Results, reach: np.ndarray) -> "pd.DataFrame":
     reading, made = results.reading, results.made
     numbers = {"r": made.value, "chance_low": made.chance.low, "chance_high": made.chance.high, "p": made.chance.p}
     numbers |= {"q": results.q[0], "p_given": made.given.p, "q_given": results.q[1], "r_given": made.value_given}
-    numbers |= {"verdict": results.verdicts(), "p_from_tail": made.chance.by_tail}
-    first = {name: array[0, -1, :, 0] for name, array in numbers.items()}
-    from_tail, r, low, high = (first.pop("p_from_tail"), first["r"], first["chance_low"], first["chance_high"])
+    first = {name: array[0, -1, :, 0] for name, array in (numbers | {"verdict": results.verdicts()}).items()}
+    r, low, high = (first[name] for name in ("r", "chance_low", "chance_high"))
     table = pd.DataFrame({"column": [one.name for one in reading.columns], "hop": reading.hops[0], **first})
     table["effect"] = (r - (low + high) / 2) / np.where(high > low, high - low, np.nan)
     table["reach"], table["scale"] = reach, _scale(reading, _chosen(results))
-    table["p_from_tail"], table["status"] = from_tail, results.status[-1, :, 0]
+    for name, array in (("near_level", results.near_level), ("p_from_tail", made.chance.by_tail)):
+        table[name] = array[0, -1, :, 0]
+    table["status"] = results.status[-1, :, 0]
     end = np.maximum(table["p"].fillna(2.0), 2 / (LOOKS[0] + 1))
     order = np.lexsort([-table["effect"].abs().fillna(0.0), end])
     return table.iloc[order].reset_index(drop=True)
 
 
 def _chosen(results: Results) -> np.ndarray:
-    """Columns that are alike or unlike at the first hop."""
     return np.flatnonzero(np.isin(results.verdicts()[0, -1, :, 0], SIGNIFICANT))
 
 
 def _reach(reading: Reading, first: Results, given: Any, draws: int | None, seed: int) -> np.ndarray:
     """The hop up to which each chosen column is as at the first hop; 0 for the others."""
-    found, chosen = np.zeros(len(reading.columns), dtype=np.int64), _chosen(first)
-    numbers = [hop if isinstance(hop, int) else at for at, hop in enumerate(reading.hops, start=1)]
-    found[chosen] = numbers[0]
-    if len(reading.hops) == 1 or not len(chosen):
-        return found
-    made = Results(replace(reading, columns=tuple(reading.columns[at] for at in chosen)), given, draws, seed).made
-    level = LEVEL * len(chosen) / len(reading.columns)
-    tail, going = first.made.chance.tail[0, 0, chosen, 0], np.ones(len(chosen), dtype=bool)
-    for h, number in enumerate(numbers[1:], start=1):
-        for null in [made.chance] if first.covariates is None else [made.chance, made.given]:
-            going &= (null.p[0, 0, :, h] <= level) & (null.tail[0, 0, :, h] == tail)
-        found[chosen[going]] = number
-    return found
+    same, chosen = np.zeros((len(reading.columns), len(reading.hops)), dtype=bool), _chosen(first)
+    same[chosen, 0] = True
+    if len(reading.hops) > 1 and len(chosen):
+        made = Results(replace(reading, columns=tuple(reading.columns[at] for at in chosen)), given, draws, seed).made
+        level, tail = LEVEL * len(chosen) / len(reading.columns), first.made.chance.tail[0, 0, chosen]
+        nulls = [made.chance] if first.covariates is None else [made.chance, made.given]
+        passes = np.all([(null.p[0, 0] <= level) & (null.tail[0, 0] == tail) for null in nulls], axis=0)
+        same[chosen, 1:] = passes[:, 1:]
+    return reach_of(same, reading.hops)
+
+
+def reach_of(same: np.ndarray, hops: Sequence[Any]) -> np.ndarray:
+    """The last of the hops in a row, from the first on, at which each column ``(C, H)`` is the same; 0 for none."""
+    numbers = np.array([0, *(hop if isinstance(hop, int) else at for at, hop in enumerate(hops, start=1))])
+    return numbers[np.cumprod(same, axis=1).sum(axis=1)]
 
 
 def _scale(reading: Reading, chosen: np.ndarray) -> Any:

@@ -63,7 +63,6 @@ class Reading:
 
     @property
     def hops(self) -> tuple[Any, ...]:
-        """Labels of the strata."""
         return self.strat.hops
 
     @property
@@ -90,7 +89,6 @@ def read(
     graph: Any,
     signal: Any,
     hops: int | Iterable[int] | None = None,
-    *,
     weights: Any = None,
     metric: str = "auto",
     columns: str = "auto",
@@ -110,19 +108,14 @@ def read(
     try:
         known = as_signal(signal, strat.graph, nodes, texts=True)
     except (SignalTypeError, SignalValueError) as error:
-        return Reading(strat, (_texts(signal, strat, error),))
+        try:  # what is no number may be text
+            found = as_labels(signal, strat.graph)
+        except SpectrataError:
+            raise error from None
+        if not any(isinstance(one, str) for one in found.classes):
+            raise
+        return Reading(strat, (label_column(found),))
     return of_signal(strat, known, metric, columns, zero_vectors)
-
-
-def _texts(signal: Any, strat: Stratification, error: SpectrataError) -> Column:
-    """Labels, where what is no number is text."""
-    try:
-        labels = as_labels(signal, strat.graph)
-    except SpectrataError:
-        raise error from None
-    if not any(isinstance(one, str) for one in labels.classes):
-        raise error
-    return label_column(labels)
 
 
 def of_signal(strat: Stratification, known: Signal, metric: str, columns: str, zero_vectors: str) -> Reading:

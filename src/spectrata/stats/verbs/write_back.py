@@ -1,13 +1,10 @@
 """Put the result of a reading into the object that it was computed from: an AnnData, or a networkx graph."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from spectrata.errors import OptionError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PREFIX = "spectrata"
 # Of each gene, and of each cell or node: what a table beside the data should have.
@@ -22,7 +19,17 @@ def write_back(target: Any, result: Any, verb: str) -> None:
     and everything, with the arguments of the call, to ``uns``.
     """
     if all(hasattr(target, name) for name in ("obs", "var", "uns", "obsp")):
-        _into_anndata(target, result, verb)
+        table = _table(result)
+        facts = {name: value for name, value in getattr(result, "attrs", {}).items() if value is not None}
+        facts = {name: one if isinstance(one, str | int | float | bool) else str(one) for name, one in facts.items()}
+        target.uns[f"{PREFIX}_{verb}"] = {"table": table, "arguments": facts}
+        if verb == "local":
+            for name, values in _per_node(result).items():
+                target.obs[f"{PREFIX}_{name}"] = values
+        elif "column" in table and set(table["column"]) <= set(target.var_names):
+            first = table.drop_duplicates("column").set_index("column").reindex(target.var_names)
+            for name in (name for name in OF_COLUMNS if name in first):
+                target.var[f"{PREFIX}_{verb}_{name}" if verb != "rank_columns" else f"{PREFIX}_{name}"] = first[name]
     elif hasattr(target, "adj") and hasattr(target, "nodes") and verb == "local":
         for name, values in _per_node(result).items():
             for node, value in zip(target.nodes, values.tolist(), strict=True):
@@ -33,20 +40,7 @@ def write_back(target: Any, result: Any, verb: str) -> None:
         raise OptionError(f"write=True puts the result into {where}, and this is a {kind}; leave it out.")
 
 
-def _into_anndata(data: Any, result: Any, verb: str) -> None:
-    table = _table(result)
-    facts = {name: value for name, value in getattr(result, "attrs", {}).items() if value is not None}
-    data.uns[f"{PREFIX}_{verb}"] = {"table": table, "arguments": {name: _plain(value) for name, value in facts.items()}}
-    if verb == "local":
-        for name, values in _per_node(result).items():
-            data.obs[f"{PREFIX}_{name}"] = values
-    elif "column" in table and set(table["column"]) <= set(data.var_names):
-        first = table.drop_duplicates("column").set_index("column").reindex(data.var_names)
-        for name in (name for name in OF_COLUMNS if name in first):
-            data.var[f"{PREFIX}_{verb}_{name}" if verb != "rank_columns" else f"{PREFIX}_{name}"] = first[name]
-
-
-def _table(result: Any) -> "pd.DataFrame":
+def _table(result: Any) -> Any:
     """One row per test, in columns that a file can hold."""
     if hasattr(result, "to_frame"):
         table = result.to_frame()
@@ -69,7 +63,3 @@ def _per_node(result: Any) -> dict[str, np.ndarray]:
         return {name: one[name].values for name in names}
     columns = one["column"].values.tolist()
     return {f"{column}_{name}": one[name].sel(column=column).values for column in columns for name in names}
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, str | int | float | bool) else str(value)
