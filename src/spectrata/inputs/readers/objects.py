@@ -137,7 +137,7 @@ def _from_pyg(data: Any) -> RawGraph:
         columns=Columns(lambda: _rows_of(data, len(edges)), lambda name: getattr(data, name)),
         weight="edge_weight" if fits[0] else "edge_attr" if fits[1] else None,
         attributes=Columns(lambda: _rows_of(data, n_nodes), lambda name: getattr(data, name)),
-        positions=_tensor_positions(getattr(data, "pos", None), n_nodes),
+        positions=as_positions(arrays.plain_array(getattr(data, "pos", None)), n_nodes),
     )
 
 
@@ -147,10 +147,6 @@ def _rows_of(data: Any, count: int) -> list[str]:
     names = keys() if callable(keys) else keys if keys is not None else vars(data)
     held: dict[str, Any] = {name: getattr(data, name) for name in names if name != "edge_index"}
     return [name for name, value in held.items() if arrays.is_tensor(value) and value.shape[:1] == (count,)]
-
-
-def _tensor_positions(values: Any, n_nodes: int) -> np.ndarray | None:
-    return as_positions(arrays.to_numpy(values), n_nodes) if arrays.is_tensor(values) and values.ndim == 2 else None
 
 
 def _from_dgl(graph: Any) -> RawGraph:
@@ -165,7 +161,7 @@ def _from_dgl(graph: Any) -> RawGraph:
         columns=Columns(lambda: list(edges), edges.__getitem__),
         weight=next((name for name in ("weight", "edge_weight", "w") if name in edges), None),
         attributes=Columns(lambda: list(nodes), nodes.__getitem__),
-        positions=_tensor_positions(nodes.get("pos"), int(graph.num_nodes())),
+        positions=as_positions(arrays.plain_array(nodes.get("pos")), int(graph.num_nodes())),
     )
 
 
