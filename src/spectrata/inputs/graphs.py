@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import EdgeRangeError, NodeCountError, OptionError, argument, shown
-from spectrata.inputs.canonical import canonical_rows, check_size, checked_names, rows_of_matrix, simple_rows
+from spectrata.inputs.canonical import Rows, canonical_rows, check_size, checked_names, edge_keys, rows_of_matrix
 from spectrata.inputs.numbers import flag, whole
 from spectrata.inputs.readers.graph_files import read_graph
 from spectrata.inputs.readers.objects import is_anndata, recognise
@@ -38,9 +38,7 @@ class Graph:
 
     n_nodes: int
     indptr: np.ndarray  # (n_nodes + 1,) int64
-    indices: (
-        np.ndarray
-    )  # (2 * n_edges,) int64: neighbours of each row, ascending, both directions, no loops, no repeats
+    indices: np.ndarray  # (2 * n_edges,) int64: neighbours of each row, ascending, both directions, each once
     names: tuple[Hashable, ...]  # of the nodes, in row order; 0 .. n-1 when the input had none
     named: bool = False  # whether the names say more than the rows do
     weights: np.ndarray | None = None  # (n_edges,) float64, of each row of ``edges``; None where they are not used
@@ -171,8 +169,8 @@ def _reweighted(graph: Graph, n_nodes: int | None, weights: Any) -> Graph:
         raise OptionError(f"{words}; give weights= where it is read.")
     values = edge_weights(RawGraph(graph.edges, graph.n_nodes, graph.names, form="once"), weights)
     if values is not None:
-        values = simple_rows(graph.edges, graph.n_nodes, graph.names, values).sealed().weights
-    return replace(graph, weights=values)
+        values = edge_keys(graph.edges, graph.n_nodes, graph.names, values)[1]
+    return replace(graph, weights=Rows(graph.indptr, graph.indices, values).sealed().weights)
 
 
 def _other_count(found: int, n_nodes: int | None) -> NodeCountError:
