@@ -220,7 +220,7 @@ def _surrogates(near: Stratification, compared: Compared, seed: int) -> tuple[fl
 def _chance(
     draw: Draw, many: np.ndarray, ends: Sequence[Pairs], observed: np.ndarray, rounding: float, at: tuple[int, ...]
 ) -> Chance:
-    """What one null gives for every column and hop, arrays (C, H): a family of hops for each column."""
+    """Chance under one null for every column and hop, arrays (C, H): a family of hops for each column."""
     found = Chance.unknown(observed.shape)
     for first in range(0, len(observed), COLUMNS_AT_ONCE):
         some = slice(first, first + COLUMNS_AT_ONCE)

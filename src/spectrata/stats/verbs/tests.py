@@ -55,7 +55,7 @@ class Results:
 
     @property
     def given(self) -> str:
-        """What the second test is given: "degree", "covariates", or nothing where there is none."""
+        """Name of the covariates of the second test: "degree", "covariates", or empty where there is none."""
         return "" if self.covariates is None else self.covariates.name
 
     @property
