@@ -105,7 +105,9 @@ def build(
         variables["edge_weight"] = ("edge", graph.weights)
     if keep_signal:  # a copy: the caller may use its array again
         kept = along_rows(np.array(signal.values), ("snapshot", "node", "dimension"), signal.axes)
-        variables["signal"] = (*kept, _column_names(signal))
+        names = list(signal.columns or ())
+        known = len(names) == signal.values.shape[2] and all(isinstance(name, str) for name in names)
+        variables["signal"] = (*kept, {"columns": json.dumps(names)} if known else {})
     if zero_vectors is not None:
         variables["zero_vectors"] = along_rows(zero_vectors, ("snapshot",), signal.axes)
     attributes = DEFAULTS | _attributes(graph, signal) | dict(facts)
@@ -136,13 +138,6 @@ def _attributes(graph: "Graph | DeviceGraph | None", signal: Signal) -> dict[str
         known |= {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges, "graph_hash": graph.digest}
         known |= {"node_type": node_labels(graph.names)[1]} if graph.named else {}
     return known | ({"snapshot_kind": signal.kind} if signal.kind else {})
-
-
-def _column_names(signal: Signal) -> dict[str, str]:
-    """The attribute of the signal that names its columns; none where they have no names."""
-    names = list(signal.columns or ())
-    known = len(names) == signal.values.shape[2] and all(isinstance(name, str) for name in names)
-    return {"columns": json.dumps(names)} if known else {}
 
 
 def add_notes(status: np.ndarray, notes: Any) -> np.ndarray:

@@ -17,8 +17,13 @@ from spectrata.inputs.readers.raw import Asked, Columns, RawGraph, as_positions,
 
 def recognise(graph: Any, asked: Asked) -> RawGraph:
     """Read the edges and names of whatever kind of object this is; ``asked.layout`` says what the caller calls it."""
+    if hasattr(graph, "data_vars"):
+        raise OptionError(
+            "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
+        )
     if arrays.is_labelled(graph):
-        raise _labelled(graph)
+        advice = "use networkx.from_pandas_edgelist or from_pandas_adjacency first, or pass its .to_numpy()"
+        raise GraphTypeError(f"Cannot read a graph from {kind(graph)}, whose labels would be lost; {advice}.")
     if asked.layout == "edges":
         return arrays.from_edges(graph, asked)
     if isinstance(graph, (np.ndarray, list, tuple)):
@@ -61,15 +66,6 @@ def is_dgl(obj: Any) -> bool:
 def is_anndata(obj: Any) -> bool:
     """Whether this is an AnnData, known by its parts."""
     return _has(obj, "obsp", "obsm", "obs_names", "var_names", "X")
-
-
-def _labelled(obj: Any) -> Exception:
-    """The refusal of what has labels that plain rows would lose."""
-    if hasattr(obj, "data_vars"):
-        words = "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
-        return OptionError(words)
-    advice = "use networkx.from_pandas_edgelist or from_pandas_adjacency first, or pass its .to_numpy()"
-    return GraphTypeError(f"Cannot read a graph from {kind(obj)}, whose labels would be lost; {advice}.")
 
 
 def from_networkx(graph: Any) -> RawGraph:
