@@ -57,36 +57,17 @@ if TYPE_CHECKING:
     from spectrata.stats.verbs.probe import probe as probe
     from spectrata.stats.verbs.rank_columns import rank_columns as rank_columns
 
-# The names of each module; modules load when a name is first used.
-_NAMES = {
-    "bands.spectra": ("band_spectra",),
-    "core.spectra": ("spectra",),
-    "core.stratification": ("Stratification",),
-    "many.run": ("spectra_many",),
-    "many.store": ("open_many",),
-    "plot": ("plot",),
-    "report": ("write_report",),
-    "results.files": ("open", "save"),
-    "results.tables": ("to_table",),
-    "stats": ("stats",),
-    "stats.describe.compare": ("compare",),
-    "stats.describe.nodes": ("filter_signal", "node_energy"),
-    "stats.describe.response": ("response",),
-    "stats.describe.smoothness": ("smoothness",),
-    "stats.describe.spectrum": ("merge_eigenspaces", "off_zero"),
-    "stats.describe.summary": ("summary",),
-    "stats.verbs.agree": ("agree",),
-    "stats.verbs.calibrate": ("calibrate",),
-    "stats.verbs.correlogram": ("correlogram",),
-    "stats.verbs.decoupling": ("decoupling",),
-    "stats.verbs.diagnose": ("diagnose",),
-    "stats.verbs.homophily": ("homophily",),
-    "stats.verbs.local": ("local",),
-    "stats.verbs.probe": ("probe",),
-    "stats.verbs.rank_columns": ("rank_columns",),
-    "torch": ("torch",),
+# The module of each name; modules load when a name is first used.
+_HOME = {
+    **{"band_spectra": "bands.spectra", "spectra": "core.spectra", "Stratification": "core.stratification"},
+    **{"spectra_many": "many.run", "open_many": "many.store", "plot": "plot", "stats": "stats", "torch": "torch"},
+    **{"write_report": "report", "open": "results.files", "save": "results.files", "to_table": "results.tables"},
+    **{name: f"stats.describe.{name}" for name in ("compare", "response", "smoothness", "summary")},
+    **dict.fromkeys(("filter_signal", "node_energy"), "stats.describe.nodes"),
+    **dict.fromkeys(("merge_eigenspaces", "off_zero"), "stats.describe.spectrum"),
+    **{name: f"stats.verbs.{name}" for name in ("agree", "calibrate", "correlogram", "decoupling", "diagnose")},
+    **{name: f"stats.verbs.{name}" for name in ("homophily", "local", "probe", "rank_columns")},
 }
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = ["InputError", "SpectrataError", "SpectrataWarning", "__version__", *sorted(set(_HOME) - {"torch"})]
 
 

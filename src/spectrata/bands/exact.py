@@ -3,7 +3,7 @@
 import numpy as np
 
 from spectrata.bands.edges import NEAR, Spectrum, band_edges, reach
-from spectrata.bands.labels import HopBands, Places
+from spectrata.bands.labels import BandSizes, HopBands
 from spectrata.bands.measure import ROUNDING as LEFT
 from spectrata.bands.operators import ForeignOperator, Operator
 from spectrata.bands.settings import Settings
@@ -68,7 +68,7 @@ def by_decomposition(hop: int, given: Stratum | Operator, values: Potential, set
     )
 
 
-def known_places(given: Stratum | Operator, lam: np.ndarray, is_zero: np.ndarray, settings: Settings) -> Places:
+def known_places(given: Stratum | Operator, lam: np.ndarray, is_zero: np.ndarray, settings: Settings) -> BandSizes:
     """Bands of an operator whose eigenvalues are known, ``(n,)``."""
     off = lam[~is_zero]
     cut = band_edges(Spectrum.of(off), settings.bands, settings.spacing)
@@ -78,7 +78,7 @@ def known_places(given: Stratum | Operator, lam: np.ndarray, is_zero: np.ndarray
     else:
         sizes = given.sizes if given.knows_parts else (given.n_edges, int(np.count_nonzero(is_zero)), -1)
     complete = int(counted.sum()) == len(off)
-    return Places(cut, float(lam[-1]), sizes, len(off), counted.astype(float), np.zeros(len(counted)), complete)
+    return BandSizes(cut, float(lam[-1]), sizes, len(off), counted.astype(float), np.zeros(len(counted)), complete)
 
 
 def _of_stratum(stratum: Stratum, values: Potential, settings: Settings) -> Components:

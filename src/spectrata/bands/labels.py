@@ -42,7 +42,7 @@ NAMES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class BandSizes:
     """The bands of one operator, and how many eigenvalues are in them."""
 
     edges: np.ndarray  # (B + 1,)
@@ -59,7 +59,7 @@ class HopBands:
     """Energies of one hop, before labels. ``B`` bands, ``B + 1`` edges."""
 
     hop: int
-    places: Places
+    places: BandSizes
     lower: np.ndarray  # (algorithm, T, B + 1) of the energy off zero at or below each edge
     upper: np.ndarray
     on_edge: np.ndarray

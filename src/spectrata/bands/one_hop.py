@@ -8,7 +8,7 @@ import numpy as np
 
 from spectrata.bands import exact
 from spectrata.bands.edges import NEAR, band_edges
-from spectrata.bands.labels import HopBands, Places
+from spectrata.bands.labels import BandSizes, HopBands
 from spectrata.bands.lanczos import BlockLanczos
 from spectrata.bands.measure import Group, Probes, measure, remove_zero
 from spectrata.bands.operators import ForeignOperator, Operator
@@ -167,7 +167,7 @@ def _measured(
     return groups
 
 
-def _probed_places(operator: Operator, settings: Settings) -> Places:
+def _probed_places(operator: Operator, settings: Settings) -> BandSizes:
     """Bands of an operator whose eigenvalues are estimated from random columns."""
     probes = Probes(operator, settings.seed)
     spectrum = probes.spectrum()
@@ -175,7 +175,7 @@ def _probed_places(operator: Operator, settings: Settings) -> Places:
     share, error = probes.counts(cut, spectrum.top, settings.steps, settings.tol)
     n_off_zero = operator.n - len(operator.part_sizes)
     complete = settings.automatic or bool(cut[0] == 0.0 and cut[-1] >= spectrum.top * (1 - NEAR))
-    return Places(cut, spectrum.top, operator.sizes, n_off_zero, n_off_zero * share, n_off_zero * error, complete)
+    return BandSizes(cut, spectrum.top, operator.sizes, n_off_zero, n_off_zero * share, n_off_zero * error, complete)
 
 
 def _off_zero(found: HopBands) -> HopBands:

@@ -49,7 +49,7 @@ def graph_line(facts: Mapping[str, Any]) -> str:
 
 
 def headline(name: str, rows: list[dict[str, Any]], diameter: Any) -> str:
-    """What the tests of all hops say, in one line: rows have hop, verdict and r.
+    """The verdicts of all hops in one line: rows have hop, verdict and r.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def statuses(rows: list[dict[str, Any]]) -> None:
 
 
 def print_ranking(found: "pd.DataFrame", top: int, rest: str) -> None:
-    """What the columns show in a sentence, and the clearest of them."""
+    """A sentence about all columns, and the clearest of them."""
     from spectrata.stats.findings.sentences import column_sentences
 
     for line in column_sentences(found):

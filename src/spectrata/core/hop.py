@@ -53,8 +53,63 @@ class Output:
     power: float = 0.0  # the power of the eigenvalues that the magnitudes are divided by
 
 
+class HopFormulas:
+    """The formulas that one graph and stacked small graphs (``many.stacked``) share; there a graph is a snapshot."""
+
+    stratum: Any
+    basis: Any
+    potential: Array
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all components are here."""
+        return self.basis.is_whole
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of the graph."""
+        return self.stratum.n_nodes
+
+    @property
+    def xp(self) -> ModuleType:
+        """The array-API namespace of the signal."""
+        return namespace(self.potential)
+
+    def edge_sum(self, values: Array) -> Array:
+        """``sum_e w values``: ``(T, m) -> (T,)``."""
+        return self.xp.sum(self._weighted(values), axis=1)
+
+    def edge_norm(self, values: Array) -> Array:
+        """``sqrt(sum_e w values^2)``: ``(T, m) -> (T,)``."""
+        return edge_sums.root(self.edge_sum(values * values))
+
+    def over_eigenvalues(self, sums: Array, power: float = 1.0, at_zero: float = 0.0) -> Array:
+        """``sums / lam^power``, and ``at_zero`` at zero components: ``(T, components)`` to the same."""
+        scale = np.full(self.basis.values.shape, at_zero)
+        np.divide(1.0, self.basis.values**power, out=scale, where=~self.basis.is_zero)
+        return sums * self._here(scale)
+
+    def at_zero(self, values: Array) -> Array:
+        """One value per snapshot at every zero component, 0 elsewhere: ``(T,) -> (T, components)``."""
+        return values[:, None] * self._here(self.basis.is_zero.astype(float))
+
+    @property
+    def reservation(self) -> str:
+        """A reservation about the basis that replaces the status "ok"; empty where there is none."""
+        return UNCOUNTED if not self.is_whole and np.isnan(self.basis.beyond) else ""
+
+    def _here(self, values: np.ndarray) -> Array:
+        """Plain numbers where the signal is, in the precision of the basis."""
+        return like(values.astype(self.basis.dtype), self.potential)
+
+    def _weighted(self, values: Array) -> Array:
+        if self.stratum.weights is None:
+            return values
+        return values * self._here(to_numpy(self.stratum.weights))
+
+
 @dataclass(frozen=True, eq=False)
-class Hop:
+class Hop(HopFormulas):
     """One stratum with its eigenbasis and a signal on it, for ``T`` snapshots."""
 
     stratum: Stratum
@@ -67,16 +122,6 @@ class Hop:
     diagnose: bool = True  # whether extras are wanted
 
     # ---- what algorithms are written with
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all components are here."""
-        return self.basis.is_whole
-
-    @property
-    def n_nodes(self) -> int:
-        """Nodes of the graph."""
-        return self.stratum.n_nodes
 
     @cached_property
     def gradient(self) -> Array:
@@ -134,24 +179,6 @@ class Hop:
         x, y = self.stratum.edges[:, 0], self.stratum.edges[:, 1]
         return (f[x] - f[y]).T - flow
 
-    def edge_sum(self, values: Array) -> Array:
-        """``sum_e w values``: ``(T, m) -> (T,)``."""
-        return self.xp.sum(self._weighted(values), axis=1)
-
-    def edge_norm(self, values: Array) -> Array:
-        """``sqrt(sum_e w values^2)``: ``(T, m) -> (T,)``."""
-        return edge_sums.root(self.edge_sum(values * values))
-
-    def over_eigenvalues(self, sums: Array, power: float = 1.0, at_zero: float = 0.0) -> Array:
-        """``sums / lam^power``, and ``at_zero`` at zero components: ``(T, components)`` to the same."""
-        scale = np.full(self.basis.n, at_zero)
-        np.divide(1.0, self.basis.values**power, out=scale, where=~self.basis.is_zero)
-        return sums * self._here(scale)
-
-    def at_zero(self, values: Array) -> Array:
-        """One value per snapshot at every zero component, 0 elsewhere: ``(T,) -> (T, components)``."""
-        return values[:, None] * self._here(self.basis.is_zero.astype(float))
-
     def energy_on_edges(self, magnitude: Array) -> Array:
         """``sum_i lam_i magnitude_i^2``: ``(T, components) -> (T,)``."""
         return magnitude**2 @ self._here(self.basis.values)
@@ -176,16 +203,6 @@ class Hop:
     def accuracy(self) -> Accuracy | None:
         """How accurate the eigenspaces are; None where that was not measured."""
         return accuracy_of(self.basis)
-
-    @property
-    def reservation(self) -> str:
-        """A reservation about the basis that replaces the status "ok"; empty where there is none."""
-        return UNCOUNTED if not self.is_whole and np.isnan(self.basis.beyond) else ""
-
-    @property
-    def xp(self) -> ModuleType:
-        """The array-API namespace of the signal."""
-        return namespace(self.potential)
 
     def random(self, purpose: int) -> np.random.Generator:
         """A generator that depends on the seed, the hop and the purpose alone."""
@@ -221,17 +238,8 @@ class Hop:
             where = order[bounds[label] : bounds[label + 1]]
             yield part, edges[where], where
 
-    def _here(self, values: np.ndarray) -> Array:
-        """Plain numbers where the signal is, in the precision of the basis."""
-        return like(values.astype(self.basis.dtype), self.potential)
-
     def _in_precision(self, values: Array) -> Array:
         return self.xp.astype(values, getattr(self.xp, self.basis.dtype), copy=False)
-
-    def _weighted(self, values: Array) -> Array:
-        if self.stratum.weights is None:
-            return values
-        return values * self._here(to_numpy(self.stratum.weights))
 
     def _transform(self, columns: Array) -> Array:
         """``u_i^T s`` of columns off the null vectors, ``(n, p) -> (components, p)``; of factored vectors, checked."""

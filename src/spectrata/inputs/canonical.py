@@ -111,21 +111,24 @@ def canonical_rows(raw: RawGraph, names: Sequence[Hashable], weights: Any, undir
         raise EmptyGraphError(f"The graph has {loops}; a spectrum needs at least one edge.")
     if n_loops:
         arcs, values = arcs[proper], None if values is None else values[proper]
-    rows = simple_rows(arcs, n, names, values)
-    n_repeats = len(arcs) - _n_expected(raw.form, arcs, len(rows.indices) // 2, names, undirected)
+    keys, values = edge_keys(arcs, n, names, values)
+    n_repeats = len(arcs) - _n_expected(raw.form, arcs, len(keys), names, undirected)
+    raw.edges = arcs = np.empty((0, 2), dtype=np.int64)  # a quarter of the memory in use, not needed any more
     warn_dropped(n_loops, n_repeats, weights is None and raw.weighted)
-    return rows
+    return _rows_of_keys(keys, n, values)
 
 
-def simple_rows(arcs: np.ndarray, n: int, names: Sequence[Hashable], weights: np.ndarray | None = None) -> Rows:
-    """Rows of arcs ``(E, 2)`` between different nodes below ``n``; both directions and all repeats must agree."""
+def edge_keys(
+    arcs: np.ndarray, n: int, names: Sequence[Hashable], weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Keys ``x n + y`` (m,) of the edges ``x < y`` among arcs ``(E, 2)`` between different nodes, and their weights."""
     keys = np.minimum(arcs[:, 0], arcs[:, 1])
     keys *= n
     keys += np.maximum(arcs[:, 0], arcs[:, 1])
-    if weights is None:
-        keys = _distinct(keys)  # (m,)
-    else:
-        keys, weights = _merged(keys, weights, arcs, names)
+    return (_distinct(keys), None) if weights is None else _merged(keys, weights, arcs, names)
+
+
+def _rows_of_keys(keys: np.ndarray, n: int, weights: np.ndarray | None) -> Rows:
     if 2 * len(keys) < COMPILED_ENTRIES:
         x, y = np.divmod(keys, n)
         keys = np.concatenate([keys, y * n + x])
@@ -133,12 +136,9 @@ def simple_rows(arcs: np.ndarray, n: int, names: Sequence[Hashable], weights: np
         return Rows(np.searchsorted(keys, np.arange(n + 1) * n), keys % n, weights)
     from spectrata.kernels.compiled import fill_rows
 
-    row = np.int32 if n < 2**31 else np.int64  # half the memory while the rows are filled
-    x, y = (keys // n).astype(row), (keys % n).astype(row)
-    del keys
-    indptr, indices = np.zeros(n + 1, dtype=np.int64), np.empty(2 * len(x), dtype=np.int64)
-    np.cumsum(np.bincount(x, minlength=n) + np.bincount(y, minlength=n), out=indptr[1:])
-    fill_rows(x, y, indptr[:-1].copy(), indices)
+    indptr, indices = np.zeros(n + 1, dtype=np.int64), np.empty(2 * len(keys), dtype=np.int64)
+    np.cumsum(np.bincount(keys // n, minlength=n) + np.bincount(keys % n, minlength=n), out=indptr[1:])
+    fill_rows(keys, n, indptr[:-1].copy(), indices)
     return Rows(indptr, indices, weights)
 
 

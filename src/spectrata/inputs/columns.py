@@ -1,5 +1,6 @@
 """The columns of a signal: read as one vector per node, or as one signal each."""
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -39,19 +40,13 @@ def pick_columns(signal: Signal, names: Sequence[str]) -> Signal:
     known = [*numbers, *(str(name) for name, _ in signal.texts)]
     for at, name in enumerate(names):
         if name not in known:
-            raise UnknownNameError(f"The signal has no column {shown(name)}; it has {_likely(name, known)}.")
+            near = difflib.get_close_matches(name, known, 8, 0.0)
+            more = f" and {len(known) - len(near)} others" if len(known) > len(near) else ""
+            held = ", ".join(shown(one) for one in near) + more
+            raise UnknownNameError(f"The signal has no column {shown(name)}; it has {held}.")
         if name in names[:at]:
             raise DuplicateNameError(f"The column {shown(name)} is asked for twice; name it once.")
     places = [numbers.index(name) for name in names if name in numbers]
     kept = None if signal.columns is None else tuple(signal.columns[place] for place in places)
     texts = tuple(one for one in signal.texts if str(one[0]) in names)
     return replace(signal, values=np.ascontiguousarray(signal.values[:, :, places]), columns=kept, texts=texts)
-
-
-def _likely(name: str, known: Sequence[str]) -> str:
-    """The names most like the one given, and how many others there are."""
-    import difflib
-
-    near = difflib.get_close_matches(name, known, 8, 0.0)
-    more = f" and {len(known) - len(near)} others" if len(known) > len(near) else ""
-    return ", ".join(shown(one) for one in near) + more

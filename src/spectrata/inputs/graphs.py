@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import EdgeRangeError, NodeCountError, OptionError, argument, shown
-from spectrata.inputs.canonical import canonical_rows, check_size, checked_names, rows_of_matrix, simple_rows
+from spectrata.inputs.canonical import Rows, canonical_rows, check_size, checked_names, edge_keys, rows_of_matrix
 from spectrata.inputs.numbers import flag, whole
 from spectrata.inputs.readers.graph_files import read_graph
 from spectrata.inputs.readers.objects import is_anndata, recognise
@@ -27,24 +27,6 @@ HASHED = 2**20  # edges copied at a time to be hashed: 16 MB
 class Graph:
     """A simple undirected graph in compressed rows.
 
-    Parameters
-    ----------
-    n_nodes : int
-    indptr : ndarray of int64, shape (n_nodes + 1,)
-    indices : ndarray of int64, shape (2 * n_edges,)
-        Neighbours of each row, ascending, both directions, no loops, no repeats.
-    names : tuple
-        The nodes' names in row order; ``0 .. n-1`` when the input had none.
-    named : bool
-        Whether the names say more than the rows do.
-    weights : ndarray of float64, shape (n_edges,), or None
-        Of each row of ``edges``; None where weights are not used.
-    attributes : mapping from str
-        The nodes' values in row order, by attribute, read from the source when asked for. They play no part in the
-        digest; a pickle has them only where they came from a file.
-    positions : ndarray of float64, shape (n_nodes, 2) or (n_nodes, 3), or None
-        Where the source places its nodes.
-
     Examples
     --------
     >>> graph = as_graph(edges=[(0, 1), (1, 2), (2, 0), (2, 3)])
@@ -55,13 +37,14 @@ class Graph:
     """
 
     n_nodes: int
-    indptr: np.ndarray
-    indices: np.ndarray
-    names: tuple[Hashable, ...]
-    named: bool = False
-    weights: np.ndarray | None = None
+    indptr: np.ndarray  # (n_nodes + 1,) int64
+    indices: np.ndarray  # (2 * n_edges,) int64: neighbours of each row, ascending, both directions, each once
+    names: tuple[Hashable, ...]  # of the nodes, in row order; 0 .. n-1 when the input had none
+    named: bool = False  # whether the names say more than the rows do
+    weights: np.ndarray | None = None  # (n_edges,) float64, of each row of ``edges``; None where they are not used
+    # The nodes' values in row order, read from the source when asked for; a pickle has those of files only.
     attributes: Mapping[str, Any] = NO_COLUMNS
-    positions: np.ndarray | None = None
+    positions: np.ndarray | None = None  # (n_nodes, 2) or (n_nodes, 3) float64: where the source places its nodes
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted=True"
@@ -118,34 +101,21 @@ def as_graph(
 ) -> Graph:
     """Take a graph in any accepted form and make it canonical.
 
-    Parameters
-    ----------
-    graph : object, optional
-        networkx, igraph or PyGSP graph, scipy or torch sparse or dense adjacency (n, n), integer edges (2, E) or (E,
-        2), PyG ``Data`` or ``edge_index``, DGL graph, AnnData, path, or a ``Graph``.
-    edges : array_like of int, shape (2, E) or (E, 2), or path, optional
-        Instead of `graph`: undirected edges as rows counted from 0. (E, 3) with ``weights=True``: edges and weights.
-    adjacency : array_like or sparse, shape (n, n), or path, optional
-        Instead of `graph`: a symmetric adjacency matrix. Together with an AnnData: the name of a matrix in its
-        ``obsp``; without, that is "spatial_connectivities", "connectivities", or the only name that ends so.
-    n_nodes : int, optional
-        Number of nodes, where edges alone would miss the last isolated ones.
-    weights : str, bool or array_like, optional
-        The edges' weights: larger means closer, so convert distances first. A text names an edge attribute (or a
-        column of a table). True takes the values of a matrix, the third column of a list of edges, or the attribute
-        usually meant: ``weight``; ``edge_weight`` or ``edge_attr`` of PyG. An array has one number per edge as given,
-        or the shape of the matrix. False ignores weights; None ignores them with a warning.
-    undirected : bool
-        Take a directed graph as undirected: an edge wherever either direction has one.
+    ``graph`` is a networkx, igraph or PyGSP graph, a scipy or torch sparse or dense adjacency (n, n), integer edges
+    (2, E) or (E, 2), PyG ``Data`` or ``edge_index``, a DGL graph, AnnData, a path, or a ``Graph``. Instead of it,
+    ``edges`` are undirected edges as rows counted from 0 ((E, 3) with ``weights=True``: edges and weights), and
+    ``adjacency`` is a symmetric matrix; either may be a path. Together with an AnnData, ``adjacency`` names a matrix in
+    its ``obsp``; without, that is "spatial_connectivities", "connectivities", or the only name that ends so.
+    ``n_nodes`` is for edges that would miss the last isolated nodes.
 
-    Returns
-    -------
-    Graph
+    ``weights``: larger means closer, so convert distances first. A text names an edge attribute (or a column of a
+    table). True takes the values of a matrix, the third column of a list of edges, or the attribute usually meant:
+    ``weight``; ``edge_weight`` or ``edge_attr`` of PyG. An array has one number per edge as given, or the shape of the
+    matrix. False ignores weights; None ignores them with a warning. Both directions and all repeats of an edge must
+    have the same weight.
 
-    Notes
-    -----
-    Self-loops and parallel edges are dropped with one ``SpectrataWarning`` each. Directed graphs are refused unless
-    `undirected` is set. Both directions and all repeats of an edge must have the same weight.
+    Self-loops and parallel edges are dropped with one ``SpectrataWarning`` each. Directed graphs are refused;
+    ``undirected`` puts an edge wherever either direction has one.
 
     Examples
     --------
@@ -199,8 +169,8 @@ def _reweighted(graph: Graph, n_nodes: int | None, weights: Any) -> Graph:
         raise OptionError(f"{words}; give weights= where it is read.")
     values = edge_weights(RawGraph(graph.edges, graph.n_nodes, graph.names, form="once"), weights)
     if values is not None:
-        values = simple_rows(graph.edges, graph.n_nodes, graph.names, values).sealed().weights
-    return replace(graph, weights=values)
+        values = edge_keys(graph.edges, graph.n_nodes, graph.names, values)[1]
+    return replace(graph, weights=Rows(graph.indptr, graph.indices, values).sealed().weights)
 
 
 def _other_count(found: int, n_nodes: int | None) -> NodeCountError:

@@ -37,7 +37,7 @@ def as_labels(labels: Any, graph: Nodes, missing: Any = None) -> Labels:
         _check_count(len(labels.codes), graph)
         return labels
     values, order = label_values(labels, graph)
-    return _coded(_checked(values, missing), order)
+    return coded(values, missing, order)
 
 
 def label_values(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Any, ...] | None]:
@@ -52,11 +52,6 @@ def label_values(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Any, ...] 
         raise NodeCountError(f"There are {len(names)} names for {len(found)} labels; give every name one label.")
     rows = order_of(names, graph, "labels", partial=True)
     return [found[row] if row >= 0 else None for row in rows.tolist()], order
-
-
-def coded(values: Sequence[Any], missing: Any = None) -> Labels:
-    """Labels that already stand in the graph's row order."""
-    return _coded(_checked(values, missing), None)
 
 
 def _check_count(count: int, graph: Nodes) -> None:
@@ -91,7 +86,8 @@ def _recognised(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Hashable, .
         # An index that only counts the rows names them where the graph's nodes are numbers, or some have no label.
         counted = index == list(range(graph.n_nodes)) and not set(index) <= set(graph.names)
         names = None if counted else tuple(index)
-    return _listed(labels), names, _order(labels)
+    categories = getattr(labels, "categories", getattr(getattr(labels, "dtype", None), "categories", None))
+    return _listed(labels), names, None if categories is None else tuple(categories.tolist())
 
 
 def _listed(values: Any) -> list[Any]:
@@ -108,12 +104,6 @@ def _listed(values: Any) -> list[Any]:
             hint = "; of one-hot columns give values.argmax(axis=1)" if values.ndim == 2 else ""
             raise SignalTypeError(f"Labels have shape (n,), one per node, not {values.shape}{hint}.")
     return list(values)
-
-
-def _order(values: Any) -> tuple[Any, ...] | None:
-    """The order of the classes of a pandas Categorical, or of a Series of this kind."""
-    categories = getattr(values, "categories", getattr(getattr(values, "dtype", None), "categories", None))
-    return None if categories is None else tuple(categories.tolist())
 
 
 def _checked(values: Sequence[Any], missing: Any) -> list[Label | None]:
@@ -140,8 +130,9 @@ def _checked(values: Sequence[Any], missing: Any) -> list[Label | None]:
     return found
 
 
-def _coded(values: Sequence[Label | None], order: Sequence[Any] | None) -> Labels:
-    """Numbers for the classes, in the order of a Categorical, of whole numbers, or of text."""
+def coded(given: Sequence[Any], missing: Any = None, order: Sequence[Any] | None = None) -> Labels:
+    """Numbers for labels in the graph's row order; classes in the order of a Categorical, of numbers, or of text."""
+    values = _checked(given, missing)
     keys = {_key(value) for value in values if value is not None}
     if not keys:
         raise SignalValueError("No node has a label; give some nodes one.")

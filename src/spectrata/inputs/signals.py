@@ -53,7 +53,8 @@ class Signal:
     columns: tuple[Any, ...] | None = None  # names of the d columns, where the input has some
     # Labels of columns that are signals of their own: the first axis then has snapshots times columns, d = 1.
     separate: tuple[Any, ...] | None = None
-    rounding: float = DOUBLE  # relative rounding error of the values as given: that of single precision for float32
+    # Relative rounding error of the values as given: of single precision for float32; whole numbers are rounded once.
+    rounding: float = DOUBLE
     # What columns="auto" means: "separate" for columns with names, "joint" for the components of one vector per node.
     reading: str = "joint"
     texts: tuple[tuple[str, Labels], ...] = ()  # columns of text of a table; empty unless they were asked for
@@ -115,7 +116,7 @@ def as_signal(signal: Any, graph: Nodes, nodes: str | None = None, texts: bool =
         snapshots,
         "" if raw.snapshot_name == "snapshot" else f"{raw.snapshot_name}s",
         raw.columns,
-        rounding=rounding_of(raw.values.dtype),
+        rounding=float(np.finfo(raw.values.dtype).eps) if raw.values.dtype.kind == "f" else DOUBLE,
         reading="joint" if raw.joint or not has_names(raw.columns) else "separate",
         texts=tuple((name, coded(cells)) for name, cells in words),
     )
@@ -150,11 +151,6 @@ def has_names(columns: Sequence[Any] | None) -> bool:
     stems, numbers = {match[1] for match in found if match}, [int(match[2]) for match in found if match]
     consecutive = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     return stems != {""} and (len(columns) == 1 or len(stems) > 1 or not consecutive)
-
-
-def rounding_of(dtype: np.dtype) -> float:
-    """Relative rounding error of numbers of a type; whole numbers are rounded once, to double precision."""
-    return float(np.finfo(dtype).eps) if dtype.kind == "f" else DOUBLE
 
 
 # ---- arrays

@@ -243,14 +243,14 @@ def are_canonical(indptr, indices, values, agreement, following, weights):  # ty
 
 
 @_jit()
-def fill_rows(x, y, following, indices):  # type: ignore[no-untyped-def]
-    """Rows of edges ``x < y`` in lexicographic order, both directions; ``following`` starts as the begin of each row.
+def fill_rows(keys, n, following, indices):  # type: ignore[no-untyped-def]
+    """Rows of edges, both directions, from keys ``x n + y``, ascending; ``following`` starts as the begin of each row.
 
     A row's lower neighbours come first, from edges that are met before those to its higher ones.
     """
-    for e in range(len(x)):
-        indices[following[y[e]]] = x[e]
-        following[y[e]] += 1
-    for e in range(len(x)):
-        indices[following[x[e]]] = y[e]
-        following[x[e]] += 1
+    for key in keys:
+        indices[following[key % n]] = key // n
+        following[key % n] += 1
+    for key in keys:
+        indices[following[key // n]] = key % n
+        following[key // n] += 1

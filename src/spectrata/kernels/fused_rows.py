@@ -251,7 +251,7 @@ def _or_null(array: Any) -> Any:
 # ---- canonical form
 
 
-class Found(NamedTuple):
+class RowFaults(NamedTuple):
     """Faults of rows as given: entries out of range, unsorted entries, loops and repeats."""
 
     outside: int
@@ -264,12 +264,12 @@ def _index(indices: Any) -> dict[str, str]:
     return {"INDEX": "int" if indices.dtype == np.int32 else "wide"}
 
 
-def inspect(indptr: Any, indices: Any) -> Found:
+def inspect(indptr: Any, indices: Any) -> RowFaults:
     """One pass over rows as given, indices of 32 or 64 bits."""
     n = len(indptr) - 1
     found = cupy.zeros(4, dtype=np.uint64)
     _kernel("inspect", "READING", **_index(indices))(*_over(n), (indptr, indices, found, n))
-    return Found(*(int(number) for number in cupy.asnumpy(found)))
+    return RowFaults(*(int(number) for number in cupy.asnumpy(found)))
 
 
 def sorted_rows(indptr: Any, indices: Any, weights: Any) -> tuple[Any, Any]:

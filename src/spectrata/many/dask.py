@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -146,15 +147,15 @@ class DaskLaplacian(LinearOperator):
             self._blocks = [
                 client.submit(make_block, load, a, b, pure=False) for load, (a, b) in zip(loaders, spans, strict=True)
             ]
-        facts = client.gather([client.submit(_facts, block, pure=False) for block in self._blocks])
-        self._needed = [needed for needed, _ in facts]
-        self.degrees = np.concatenate([degrees for _, degrees in facts])
+        found = [client.submit(attrgetter("needed", "indptr"), block, pure=False) for block in self._blocks]
+        self._needed, pointers = zip(*client.gather(found), strict=True)
+        self.degrees = np.concatenate([np.diff(indptr) for indptr in pointers])
         self.n_edges = int(self.degrees.sum()) // 2
 
     @classmethod
     def from_graph(cls, client: Any, graph: Graph, blocks: int | None = None) -> "DaskLaplacian":
         """Cut a graph in memory into blocks of about equal numbers of edges."""
-        bounds = _cuts(graph.indptr, blocks or _default_blocks(client))
+        bounds = _cuts(client, graph.indptr, blocks)
         loaders: list[Loader] = []
         for a, b in pairwise(bounds):
             first, last = graph.indptr[a], graph.indptr[b]
@@ -165,7 +166,7 @@ class DaskLaplacian(LinearOperator):
     def from_folder(cls, client: Any, folder: "str | Path", blocks: int | None = None) -> "DaskLaplacian":
         """Let workers read their own rows from a folder that :func:`save_rows` wrote and all of them see."""
         indptr = np.load(Path(folder) / "indptr.npy", mmap_mode="r")
-        bounds = _cuts(indptr, blocks or _default_blocks(client))
+        bounds = _cuts(client, indptr, blocks)
         return cls(client, [partial(_rows_in_folder, str(folder))] * (len(bounds) - 1), bounds)
 
     def _matvec(self, x: np.ndarray) -> np.ndarray:
@@ -213,9 +214,9 @@ class DaskLaplacian(LinearOperator):
         raise AssertionError("unreachable")
 
 
-def _cuts(indptr: np.ndarray, blocks: int) -> np.ndarray:
-    """Bounds of blocks with about equal numbers of rows and entries."""
-    n = len(indptr) - 1
+def _cuts(client: Any, indptr: np.ndarray, blocks: int | None) -> np.ndarray:
+    """Bounds of blocks with about equal numbers of rows and entries; a block for each worker where none is asked."""
+    n, blocks = len(indptr) - 1, max(1, len(client.scheduler_info()["workers"])) if blocks is None else blocks
     if blocks < 1:
         raise OptionError(f"blocks={blocks} must be at least 1.")
     weight = np.asarray(indptr) + np.arange(n + 1)
@@ -223,15 +224,7 @@ def _cuts(indptr: np.ndarray, blocks: int) -> np.ndarray:
     return np.unique(np.append(np.searchsorted(weight, wanted[:-1]), n))
 
 
-def _default_blocks(client: Any) -> int:
-    return max(1, len(client.scheduler_info()["workers"]))
-
-
 # ---- on the workers
-
-
-def _facts(block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
-    return block.needed, np.diff(block.indptr)
 
 
 def _product(block: RowBlock, x: np.ndarray) -> np.ndarray:

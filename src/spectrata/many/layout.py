@@ -16,7 +16,7 @@ from spectrata.bands.labels import NAMES as BAND_NAMES
 from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE
 from spectrata.errors import InputError
 from spectrata.kernels.scaling import squarable
-from spectrata.results.build import Axis, HopResult, finish, made_with
+from spectrata.results.build import HopResult, made_with, with_long_names
 from spectrata.results.schema import FIELDS, OPTIONS, Field
 
 if TYPE_CHECKING:
@@ -75,13 +75,12 @@ def arrays_of(
     sizes = {"algorithm": algorithms, "hop": hops, "component": width}
     arrays = {name: _empty(LAYOUT[name], count, sizes) for name in FIELDS}
     for position, (rows, found) in enumerate(results):
-        axis: Axis = found.axis
         fields: dict[str, Any] = {"gradient_norm": found.gradient_norm}
         # A graph or a snapshot in front; the components of one graph are those of all its snapshots.
         for name in ("magnitude", "magnitude_error", "status"):
             fields[name] = np.swapaxes(getattr(found, name), 0, 1)
         fields |= dict(zip(("n_edges", "n_parts", "n_singletons"), found.sizes, strict=True))
-        fields |= {name: getattr(axis, name) for name in FIELDS if hasattr(axis, name)}
+        fields |= {name: getattr(found.axis, name) for name in FIELDS if hasattr(found.axis, name)}
         for name, value in fields.items():
             arrays[name][(rows, *(position if dim == "hop" else slice(None) for dim in FIELDS[name].dims))] = value
     return arrays
@@ -160,7 +159,7 @@ def labelled(ds: "xr.Dataset", names: Sequence[str], table: TableSize, facts: di
         if name in ds:
             ds[name].attrs = {"long_name": field.long_name}
     ds = ds.set_coords([name for name, field in LAYOUT.items() if field.coordinate])
-    return finish(_with_bands(ds, np.array(asked["bands"])) if "bands" in asked else ds, own)
+    return with_long_names(_with_bands(ds, np.array(asked["bands"])) if "bands" in asked else ds, own)
 
 
 def _with_bands(ds: "xr.Dataset", edges: np.ndarray) -> "xr.Dataset":

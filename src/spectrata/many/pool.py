@@ -65,16 +65,12 @@ class Pool(ThreadPoolExecutor):
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if error is not None:  # stop the workers in the middle of what they do
             super().shutdown(wait=False, cancel_futures=True)
-            self._kill()
-        self.shutdown()
-
-    def _kill(self) -> None:
-        """Kill workers until no thread waits for one: a thread may be starting its own meanwhile."""
-        while any(thread.is_alive() for thread in self._threads):
-            for worker in list(self._workers):
-                for process in list((worker._processes or {}).values()):
+            # Until no thread waits for a worker: a thread may be starting its own meanwhile.
+            while any(thread.is_alive() for thread in self._threads):
+                for process in [one for worker in list(self._workers) for one in (worker._processes or {}).values()]:
                     process.kill()
-            time.sleep(LOOK)
+                time.sleep(LOOK)
+        self.shutdown()
 
 
 def _block_signals() -> None:

@@ -260,7 +260,13 @@ def _run(executor: Executor | None, chunks: list[Chunk], request: Request) -> It
         while queue or under_way:
             while queue and len(under_way) < limit:
                 chunk = queue.pop()
-                under_way[_submitted(executor, chunk, request)] = chunk
+                try:
+                    future = executor.submit(work, chunk, request)
+                except BrokenExecutor as broken:  # since the last task was given
+                    future = Future()
+                    future.set_exception(broken)
+                under_way[future] = chunk
+                del future
             ready = list(wait(under_way, return_when=FIRST_COMPLETED).done)
             ready.sort(key=lambda future: future.exception() is None)  # what is finished is stored before any error
             while ready:
@@ -285,16 +291,6 @@ def _run(executor: Executor | None, chunks: list[Chunk], request: Request) -> It
     finally:
         for future in under_way:
             future.cancel()
-
-
-def _submitted(executor: Executor, chunk: Chunk, request: Request) -> Future:
-    """A task under way; one that an executor broken in the meantime does not take has failed with that."""
-    try:
-        return executor.submit(work, chunk, request)
-    except BrokenExecutor as problem:
-        failed: Future = Future()
-        failed.set_exception(problem)
-        return failed
 
 
 def _workers(executor: Executor) -> int:

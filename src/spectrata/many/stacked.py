@@ -10,7 +10,6 @@ components is arbitrary, it may be another one.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from spectrata.core.bases.accuracy import Accuracy
 from spectrata.core.bases.basis import sum_rounding
 from spectrata.core.checks import Energy
 from spectrata.core.engine import measured
-from spectrata.core.hop import split_at_zero
+from spectrata.core.hop import HopFormulas, split_at_zero
 from spectrata.core.plan import Plan
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.signals import Potential
@@ -80,7 +79,7 @@ def reached_hops(distances: np.ndarray, hops: Hops) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class StackedHop:
+class StackedHop(HopFormulas):
     """One hop of stacked graphs with a signal on each: what the algorithms use of ``core.hop.Hop``."""
 
     stratum: StackedStratum
@@ -91,8 +90,6 @@ class StackedHop:
     diagnose: bool = False  # whether extras are wanted
     graphs: int = 0  # graphs of the whole run, of which these are some
     backend: Backend = NUMPY  # where the sums over pairs of nodes are made; arrays are in main memory
-    is_whole = True
-    reservation = ""
 
     @cached_property
     def accuracy(self) -> Accuracy:
@@ -100,16 +97,6 @@ class StackedHop:
         basis = self.basis
         measured = basis.column_residual, basis.column_gram
         return Accuracy(basis.values, basis.eigenspace, basis.is_zero, *measured, sum_rounding(self.n_nodes))
-
-    @property
-    def xp(self) -> ModuleType:
-        """The namespace of the arrays."""
-        return np
-
-    @property
-    def n_nodes(self) -> int:
-        """Nodes of each graph."""
-        return self.stratum.n_nodes
 
     @cached_property
     def gradient(self) -> np.ndarray:
@@ -159,24 +146,6 @@ class StackedHop:
         f = self._over_root((self.basis.vectors @ coefficients[:, :, None])[:, :, 0])
         x, y = self.stratum.pairs.T
         return np.where(self.stratum.weights > 0, f[:, x] - f[:, y] - flow, 0.0)
-
-    def edge_sum(self, values: np.ndarray) -> np.ndarray:
-        """``sum_e w values``: ``(g, m) -> (g,)``."""
-        return np.sum(self.stratum.weights * values, axis=1)
-
-    def edge_norm(self, values: np.ndarray) -> np.ndarray:
-        """``sqrt(sum_e w values^2)``: ``(g, m) -> (g,)``."""
-        return np.sqrt(self.edge_sum(values * values))
-
-    def over_eigenvalues(self, sums: np.ndarray, power: float = 1.0, at_zero: float = 0.0) -> np.ndarray:
-        """``sums / lam^power``, and ``at_zero`` at zero components: ``(g, components)`` to the same."""
-        scale = np.full(self.basis.values.shape, at_zero)
-        np.divide(1.0, self.basis.values**power, out=scale, where=~self.basis.is_zero)
-        return sums * scale
-
-    def at_zero(self, values: np.ndarray) -> np.ndarray:
-        """One value per graph at every zero component, 0 elsewhere: ``(g,) -> (g, components)``."""
-        return values[:, None] * self.basis.is_zero
 
     def energy_on_edges(self, magnitude: np.ndarray) -> np.ndarray:
         """``sum_i lam_i magnitude_i^2``: ``(g, components) -> (g,)``."""

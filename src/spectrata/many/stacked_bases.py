@@ -75,7 +75,7 @@ class StackedBasis:
     root: np.ndarray | None  # (g, n) square roots of the node measure; None where it is 1
     column_residual: np.ndarray  # (g, n), as of ``core.bases.basis.EigenBasis``
     column_gram: np.ndarray
-    dtype = "float64"
+    dtype, is_whole = "float64", True
 
     @cached_property
     def eigenspace(self) -> np.ndarray:

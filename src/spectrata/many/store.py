@@ -224,27 +224,17 @@ def _make(place: Path, names: list[str], facts: dict[str, Any]) -> None:
     )
     labels = {"graph": np.array(names), "algorithm": np.array(table.algorithms), "hop": np.array(table.hops)}
     for name, values in labels.items():
-        _new_array(group, name, (name,), values.shape, (max(4096, len(values)),), values.dtype)[:] = values
+        how = {"compressors": checksum_compressor(), "attributes": {"_ARRAY_DIMENSIONS": [name]}}
+        chunks: tuple[int, ...] = (max(4096, len(values)),)
+        group.create_array(name, shape=values.shape, chunks=chunks, dtype=values.dtype, **how)[:] = values
     for name, field in LAYOUT.items():
         sizes = [table.sizes[dim] for dim in field.dims]
         chunks = (facts["chunk"], *(most.get(dim, size) for dim, size in zip(field.dims, sizes, strict=True)))
-        dims, dtype = ("graph", *field.dims), str if field.dtype == "str" else field.dtype
-        _new_array(group, name, dims, (len(names), *sizes), chunks, dtype, fill_value=field.empty)
+        how = {"compressors": checksum_compressor(), "attributes": {"_ARRAY_DIMENSIONS": ["graph", *field.dims]}}
+        how |= {"dtype": str if field.dtype == "str" else field.dtype, "fill_value": field.empty}
+        group.create_array(name, shape=(len(names), *sizes), chunks=chunks, **how)
     group.attrs.update(facts)
     zarr.consolidate_metadata(group.store, zarr_format=2)
-
-
-def _new_array(
-    group: Any,
-    name: str,
-    dims: tuple[str, ...],
-    shape: tuple[int, ...],
-    chunks: tuple[int, ...],
-    dtype: Any,
-    **more: Any,
-) -> Any:
-    how = {"compressors": checksum_compressor(), "attributes": {"_ARRAY_DIMENSIONS": list(dims)}}
-    return group.create_array(name, shape=shape, chunks=chunks, dtype=dtype, **how, **more)
 
 
 def _opened(path: Path) -> Any:

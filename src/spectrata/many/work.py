@@ -20,7 +20,6 @@ from spectrata.kernels.backend import NUMPY, Backend, backend_of
 from spectrata.kernels.threads import blas_limit, share
 from spectrata.many import stacked
 from spectrata.many.layout import UNKNOWN, Outcome, arrays_of, banded
-from spectrata.results.build import HopResult
 
 DEVICE_THREADS = 8  # that prepare stacks for a GPU
 
@@ -198,23 +197,16 @@ def _stack(pairs: list[Pair], request: Request) -> list[Outcome] | None:
 
 def _alone(pair: Pair, request: Request) -> Outcome:
     try:
-        field = request.potential([pair])
-        found = _all_hops(pair, field, request)
+        field, hops, plan, found = request.potential([pair]), request.hops, request.plan, []
+        if isinstance(hops, list):
+            diameter = Stratification(pair.graph).diameter or 0
+            hops = [hop for hop in hops if hop <= diameter]
+        if hops != []:  # of those asked for the graph reaches some
+            strat = Stratification(pair.graph, hops, hop_weights=request.read_as["hop_weights"], max_basis_bytes=0)
+            strat.announce(plan, pair.backend)
+            found = all_hops(strat, field, plan, pair.backend)
         components = found[0].axis.component if found else np.arange(0)
         results, first = [(slice(None), one) for one in found], int(components[0]) if found else 0
         return request.outcome([pair], field.metric, results, [one.hop for one in found], len(components), first)
     except Exception as problem:  # recorded with its type and words
         return Outcome.failed(pair.index, problem, pair.digest)
-
-
-def _all_hops(pair: Pair, field: Potential, request: Request) -> list[HopResult]:
-    """Results at the hops asked for that the graph reaches."""
-    hops, plan = request.hops, request.plan
-    if isinstance(hops, list):
-        diameter = Stratification(pair.graph).diameter or 0
-        hops = [hop for hop in hops if hop <= diameter]
-        if not hops:
-            return []
-    strat = Stratification(pair.graph, hops, hop_weights=request.read_as["hop_weights"], max_basis_bytes=0)
-    strat.announce(plan, pair.backend)
-    return all_hops(strat, field, plan, pair.backend)

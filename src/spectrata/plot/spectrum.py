@@ -206,7 +206,7 @@ def _say(ax: "Axes", empty: dict[str, list[str]], curves: int) -> None:
 def _handles(
     sheet: style.Sheet, series: Sequence[Series], here: Sequence[Cells], cumulative: bool, noun: str = ""
 ) -> list[Any]:
-    """What a legend names; ``noun`` stands before a first name that is a number."""
+    """Legend entries; ``noun`` stands before a first name that is a number."""
     theme, handles = sheet.theme, []
     if len(series) > 1:
         colors = style.depth_colors(sheet.ax, len(series))

@@ -159,7 +159,7 @@ class Sheet:
 
 
 def mark(label: str, color: Any, marker: str = "o", face: Any = None, size: float = 6, **more: Any) -> Any:
-    """What a legend shows: a marker (a square for boxes), or a line where there is none."""
+    """A legend entry: a marker (a square for boxes), or a line where there is none."""
     from matplotlib.lines import Line2D
 
     look: dict[str, Any] = {"linestyle": "none"} if marker else {}

@@ -133,7 +133,7 @@ def verdict_colors(theme: style.Theme, word: str) -> tuple[str, str]:
 
 
 def verdict_handles(theme: style.Theme, chance: str, words: Iterable[str]) -> list[Any]:
-    """What a legend of r against chance names."""
+    """Legend entries of r against chance."""
     words = list(dict.fromkeys(words))
     handles = [style.mark(f"chance: 95 % of {chance}", theme.chance, "s", size=8)]
     handles += [style.mark(word, theme.colors[SIDES[word]]) for word in words if word in SIDES]

@@ -83,7 +83,7 @@ def write_report(
 
 
 def _profiled(graph: Any, signal: Any, asked: dict[str, Any], labels: bool) -> Profile:
-    """What was given, tested once."""
+    """The tests of the graph and signal, made once."""
     if isinstance(graph, Profile):
         if signal is not None or asked != {"hops": None, "weights": None, "columns": "auto", "given": "degree"}:
             raise OptionError("A Profile has its signal and options; give them to spectrata.stats.profile.")

@@ -76,7 +76,7 @@ def escaped_json(document: Any) -> str:
 
 
 def payload(found: Profile, title: str, name: str, pos: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the page shows first, and what it unpacks when it is asked for."""
+    """The data of the first screen, and those that the page unpacks later."""
     graph, has_spectra = found.strat.graph, found.result is not None and "magnitude" in found.result
     result = view(found.result) if has_spectra else None
     cells = [_cell(found, column, time, name) for column, time in _places(found, result)]

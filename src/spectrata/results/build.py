@@ -105,7 +105,9 @@ def build(
         variables["edge_weight"] = ("edge", graph.weights)
     if keep_signal:  # a copy: the caller may use its array again
         kept = along_rows(np.array(signal.values), ("snapshot", "node", "dimension"), signal.axes)
-        variables["signal"] = (*kept, _column_names(signal))
+        names = list(signal.columns or ())
+        known = len(names) == signal.values.shape[2] and all(isinstance(name, str) for name in names)
+        variables["signal"] = (*kept, {"columns": json.dumps(names)} if known else {})
     if zero_vectors is not None:
         variables["zero_vectors"] = along_rows(zero_vectors, ("snapshot",), signal.axes)
     attributes = DEFAULTS | _attributes(graph, signal) | dict(facts)
@@ -114,7 +116,7 @@ def build(
         coordinates |= {"node": node_labels(graph.names)[0], "node_row": ("node", np.arange(graph.n_nodes))}
     if "ln_vx_row_norm" in variables:
         coordinates["matrix"] = ["H_ln", "H_vx"]
-    return finish(xr.Dataset(variables, coordinates | _hop_coordinates(hops)), attributes)
+    return with_long_names(xr.Dataset(variables, coordinates | _hop_coordinates(hops)), attributes)
 
 
 def _hop_coordinates(hops: Sequence[HopResult]) -> dict[str, Any]:
@@ -138,29 +140,16 @@ def _attributes(graph: "Graph | DeviceGraph | None", signal: Signal) -> dict[str
     return known | ({"snapshot_kind": signal.kind} if signal.kind else {})
 
 
-def finish(ds: "xr.Dataset", attributes: Mapping[str, Any]) -> "xr.Dataset":
-    """The last step for every result, of one graph or many: the attributes that all have, and names in words."""
-    return with_long_names(ds.assign_attrs(DEFAULTS | dict(attributes)))
-
-
-def _column_names(signal: Signal) -> dict[str, str]:
-    """The attribute of the signal that names its columns; none where they have no names."""
-    names = list(signal.columns or ())
-    known = len(names) == signal.values.shape[2] and all(isinstance(name, str) for name in names)
-    return {"columns": json.dumps(names)} if known else {}
-
-
 def add_notes(status: np.ndarray, notes: Any) -> np.ndarray:
     """Status words with notes: a note replaces "ok" and follows other words; an empty note changes nothing."""
     return np.where(notes == "", status, np.where(status == "ok", notes, status + "; " + notes))
 
 
-def with_long_names(ds: "xr.Dataset") -> "xr.Dataset":
-    """The Dataset with every variable's name in words."""
-    for variable in ds.variables:
-        if variable in LONG_NAMES and "long_name" not in ds[variable].attrs:
-            ds[variable].attrs["long_name"] = LONG_NAMES[str(variable)]
-    return ds
+def with_long_names(ds: "xr.Dataset", attributes: Mapping[str, Any] | None = None) -> "xr.Dataset":
+    """The Dataset with every variable's name in words, and with the attributes that every result has where asked."""
+    for variable in set(ds.variables) & set(LONG_NAMES):
+        ds[variable].attrs.setdefault("long_name", LONG_NAMES[str(variable)])
+    return ds if attributes is None else ds.assign_attrs(DEFAULTS | dict(attributes))
 
 
 def made_with(attributes: Mapping[str, Any]) -> str:
@@ -197,18 +186,12 @@ def along_rows(array: np.ndarray, dims: tuple[str, ...], axes: Mapping[str, Sequ
 
 def node_labels(names: Sequence[Any]) -> tuple[list[str], str]:
     """Names as text that every format can store, and their types: one word when all are alike, else a JSON list."""
-    kinds = [_kind_of_name(name) for name in names]
-    text = [
-        str(int(n)) if kind == "int" else n if kind == "str" else repr(n) for n, kind in zip(names, kinds, strict=True)
-    ]
+    whole = [isinstance(name, (int, np.integer)) and not isinstance(name, bool) for name in names]
+    plain = [int(name) if is_whole else name for name, is_whole in zip(names, whole, strict=True)]
+    kinds = ["str" if isinstance(name, str) else type(name).__name__ for name in plain]
+    text = [name if isinstance(name, str) else repr(name) for name in plain]
     storable = [label.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00") for label in text]
     return storable, kinds[0] if len(set(kinds)) == 1 else json.dumps(kinds)
-
-
-def _kind_of_name(name: Any) -> str:
-    if isinstance(name, str):
-        return "str"
-    return "int" if isinstance(name, (int, np.integer)) and not isinstance(name, bool) else type(name).__name__
 
 
 def graph_of(ds: "xr.Dataset") -> Graph:

@@ -16,7 +16,7 @@ MOST_ITERATIONS = 200
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What is predicted at the training nodes: class codes, or numbers."""
+    """Targets at the training nodes: class codes, or numbers."""
 
     values: np.ndarray
     classes: tuple[Any, ...] | None  # None for numbers

@@ -12,7 +12,7 @@ from spectrata.core.bases.solve import decompose
 from spectrata.core.operators import Operator
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
-from spectrata.stats.nulls.given import EXPLAINED, Given
+from spectrata.stats.nulls.given import EXPLAINED, CovariateBasis
 
 BATCH = 2**17  # numbers of a batch of permuted values: a megabyte stays in the cache
 RANDOM_WALK = "random_walk"
@@ -80,7 +80,7 @@ class Pairs:
 
     @property
     def remark(self) -> str:
-        """What makes the hop weak evidence, in words; nothing where nothing does."""
+        """Why the hop is weak evidence, in words; empty where it is not."""
         if 0 < len(self.ends) < FEW_PAIRS:
             return f"only {len(self.ends)} pair{'s' if len(self.ends) > 1 else ''}"
         if len(self.ends) and np.bincount(self.ends.ravel()).max() == len(self.ends):
@@ -120,7 +120,7 @@ class Observation:
     values: np.ndarray
     pairs: Pairs
     rounding: np.ndarray  # () or (d,): differences below it are rounding of the input
-    given: Given | None = None  # permuted residuals are multiplied by I - H again (Freedman and Lane 1983)
+    given: CovariateBasis | None = None  # permuted residuals are multiplied by I - H again (Freedman and Lane 1983)
     separate: bool = False  # whether every column is a signal of its own
 
     @property
@@ -148,8 +148,8 @@ class Observation:
         """Root mean square of the values: of the signal, or of every column."""
         return np.sqrt(self.squares / (self.n if self.separate else self.values.size))
 
-    def beyond(self, given: Given) -> "Observation":
-        """What the covariates leave of the signal."""
+    def beyond(self, given: CovariateBasis) -> "Observation":
+        """The residual of the signal after the covariates."""
         least = np.maximum(self.rounding, EXPLAINED * self.size)
         return Observation(given.residual(self.values), self.pairs, least, given, self.separate)
 

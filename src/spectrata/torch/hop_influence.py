@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from spectrata.errors import OptionError, missing_extra
-from spectrata.torch.watching.evaluation import untouched
+from spectrata.torch.watching.evaluation import evaluation_mode
 from spectrata.torch.watching.layers import node_rows, resolve_layers
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def influence(
     nodes = np.random.default_rng(seed).permutation(n)[:samples].tolist()
     device = data.x.device
     rows = []
-    with untouched(model, uncached=True):
+    with evaluation_mode(model, uncached=True):
         for module in chosen.values():
             part = _UpTo(model, module, call or (lambda net, x, edge_index: net(x, edge_index)))
             found = [jacobian_l1_agg_per_hop(part, data, hops, node, device) for node in nodes]

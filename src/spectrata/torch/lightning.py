@@ -111,7 +111,7 @@ class SpectrumCallback(Callback):
 
 
 def _called(module: torch.nn.Module, layers: Any) -> torch.nn.Module:
-    """What training steps call: the module, or the part of one without its own forward that holds all layers."""
+    """The model of a training step: the module, or the part of one without its own forward that holds all layers."""
     if type(module).forward is not LightningModule.forward:
         return module
     watched = {id(one) for one in resolve_layers(module, layers).values()}

@@ -30,7 +30,7 @@ TOP = 6  # columns in the table
 
 @dataclass
 class SpectraOptions:
-    """What spectra are computed, where it is not random-walk ``gft``."""
+    """Options of spectra other than random-walk ``gft``."""
 
     algorithms: str | None = option(None, COMPUTED, "NAMES", "gft (default), apprx_ls, in_agg, adj_diff, ln_vx, ens.")
     laplacian: str | None = option(
@@ -70,7 +70,7 @@ class Computing:
 
 @dataclass
 class Output:
-    """What is printed and written."""
+    """Options of the output, printed and written."""
 
     out: str | None = options.OUT
     report: bool = options.switch("--report", OUTPUT, "Also write report.html, which works offline.")

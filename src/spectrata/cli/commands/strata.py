@@ -91,7 +91,7 @@ def _estimate(n: int, solved: list[int], bounded: bool) -> dict[str, Any]:
 
 
 def _cost(hops: str, estimate: dict[str, Any], large: bool) -> str:
-    """What a decomposition takes, or why there is none."""
+    """Time and memory of a decomposition, or why there is none."""
     from spectrata.core.resources import duration, gib
 
     available = estimate["available_bytes"]

@@ -23,7 +23,7 @@ SMALLEST = 1e-150  # a gap below is none
 
 @dataclass(frozen=True, eq=False)
 class Accuracy:
-    """What was measured of the components of a graph, arrays ``(N,)``, or of stacked graphs, ``(g, n)``."""
+    """Measured errors of the components of a graph, arrays ``(N,)``, or of stacked graphs, ``(g, n)``."""
 
     values: np.ndarray  # eigenvalues, ascending
     spaces: np.ndarray  # their eigenspaces

@@ -63,7 +63,7 @@ class BasisCache:
 
 
 def _arrays(basis: EigenBasis) -> dict[str, np.ndarray]:
-    """What a file holds; the vectors column after column, the solver's own order."""
+    """The arrays of a file; the vectors column after column, the solver's own order."""
     whole = np.empty(0, dtype=np.int64)
     vectors = [np.empty(0, basis.dtype), *(to_numpy(part.vectors).ravel(order="F") for part in basis.parts)]
     return {

@@ -23,19 +23,15 @@ def read_graphml(path: Path) -> RawGraph:
     import networkx as nx
 
     root = _checked_xml(path, "http://graphml.graphdrawing.org/xmlns")
-    _check_directions(path, root)
-    text = partial(ElementTree.tostring, root, encoding="unicode")
-    return _raw(path, lambda: nx.parse_graphml(text(), node_type=str, force_multigraph=True))
-
-
-def _check_directions(path: Path, root: ElementTree.Element) -> None:
-    """Refuse directions that are misspelt, which networkx takes for undirected."""
+    # networkx takes directions that are misspelt for undirected.
     for name, allowed in (("edgedefault", ("directed", "undirected")), ("directed", ("true", "false"))):
         for part in root.iter():
             if (value := part.get(name)) is not None:
                 if value.lower() not in allowed:
                     raise problem(path, f"{name}={shown(value)}; write {' or '.join(allowed)}.")
                 part.set(name, value.lower())
+    text = partial(ElementTree.tostring, root, encoding="unicode")
+    return _raw(path, lambda: nx.parse_graphml(text(), node_type=str, force_multigraph=True))
 
 
 def read_gexf(path: Path) -> RawGraph:

@@ -17,8 +17,13 @@ from spectrata.inputs.readers.raw import Asked, Columns, RawGraph, as_positions,
 
 def recognise(graph: Any, asked: Asked) -> RawGraph:
     """Read the edges and names of whatever kind of object this is; ``asked.layout`` says what the caller calls it."""
+    if hasattr(graph, "data_vars"):
+        raise OptionError(
+            "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
+        )
     if arrays.is_labelled(graph):
-        raise _labelled(graph)
+        advice = "use networkx.from_pandas_edgelist or from_pandas_adjacency first, or pass its .to_numpy()"
+        raise GraphTypeError(f"Cannot read a graph from {kind(graph)}, whose labels would be lost; {advice}.")
     if asked.layout == "edges":
         return arrays.from_edges(graph, asked)
     if isinstance(graph, (np.ndarray, list, tuple)):
@@ -61,15 +66,6 @@ def is_dgl(obj: Any) -> bool:
 def is_anndata(obj: Any) -> bool:
     """Whether this is an AnnData, known by its parts."""
     return _has(obj, "obsp", "obsm", "obs_names", "var_names", "X")
-
-
-def _labelled(obj: Any) -> Exception:
-    """The refusal of what has labels that plain rows would lose."""
-    if hasattr(obj, "data_vars"):
-        words = "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
-        return OptionError(words)
-    advice = "use networkx.from_pandas_edgelist or from_pandas_adjacency first, or pass its .to_numpy()"
-    return GraphTypeError(f"Cannot read a graph from {kind(obj)}, whose labels would be lost; {advice}.")
 
 
 def from_networkx(graph: Any) -> RawGraph:
@@ -137,7 +133,7 @@ def _from_pyg(data: Any) -> RawGraph:
         columns=Columns(lambda: _rows_of(data, len(edges)), lambda name: getattr(data, name)),
         weight="edge_weight" if fits[0] else "edge_attr" if fits[1] else None,
         attributes=Columns(lambda: _rows_of(data, n_nodes), lambda name: getattr(data, name)),
-        positions=_tensor_positions(getattr(data, "pos", None), n_nodes),
+        positions=as_positions(arrays.plain_array(getattr(data, "pos", None)), n_nodes),
     )
 
 
@@ -147,10 +143,6 @@ def _rows_of(data: Any, count: int) -> list[str]:
     names = keys() if callable(keys) else keys if keys is not None else vars(data)
     held: dict[str, Any] = {name: getattr(data, name) for name in names if name != "edge_index"}
     return [name for name, value in held.items() if arrays.is_tensor(value) and value.shape[:1] == (count,)]
-
-
-def _tensor_positions(values: Any, n_nodes: int) -> np.ndarray | None:
-    return as_positions(arrays.to_numpy(values), n_nodes) if arrays.is_tensor(values) and values.ndim == 2 else None
 
 
 def _from_dgl(graph: Any) -> RawGraph:
@@ -165,7 +157,7 @@ def _from_dgl(graph: Any) -> RawGraph:
         columns=Columns(lambda: list(edges), edges.__getitem__),
         weight=next((name for name in ("weight", "edge_weight", "w") if name in edges), None),
         attributes=Columns(lambda: list(nodes), nodes.__getitem__),
-        positions=_tensor_positions(nodes.get("pos"), int(graph.num_nodes())),
+        positions=as_positions(arrays.plain_array(nodes.get("pos")), int(graph.num_nodes())),
     )
 
 

@@ -29,8 +29,6 @@ _LABELS = "use st.homophily(graph, labels) for class labels"
 
 def recognise_signal(signal: Any) -> RawSignal | RawTable:
     """Read the numbers and labels of whatever kind of object this is."""
-    if type(signal) is np.ndarray:
-        return RawSignal(to_signal_array(signal))
     if module(signal) == "xarray":
         return _from_xarray(signal)
     if module(signal) == "pandas":

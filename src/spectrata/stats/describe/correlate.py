@@ -80,7 +80,7 @@ def correlate(ds: xr.Dataset, score: Any, *, of: str = "gradient_norm", confiden
 
 
 def _values(spectra: View, of: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """What is correlated, rows first, and the dimensions behind them."""
+    """The values to correlate, rows first, and the dimensions behind them."""
     if of == "gradient_norm":
         return spectra.gradient_norm, ("hop",)
     sizes = np.where(np.isnan(spectra.magnitude).all(axis=-1), np.nan, lengths(spectra.magnitude))

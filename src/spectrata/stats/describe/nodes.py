@@ -114,8 +114,8 @@ def filter_signal(
     at = next(each_hop(strat, exact, precision))
     zero, rest = at.split(np.ascontiguousarray(values.transpose(1, 0, 2)).reshape(n, -1))  # (n, T d) each
     if response is not None:
-        checked = _checked(response)
-        found, place, kept = at.responded(rest, checked), 0, float(checked(np.zeros(1))[0])
+        factors = _factors_of(response)
+        found, place, kept = at.responded(rest, factors), 0, float(factors(np.zeros(1))[0])
     else:
         found, place, kept = _banded(at, rest, band)
     filtered = at.signal(found.values[place] + kept * zero).reshape(n, snapshots, d).transpose(1, 0, 2)
@@ -134,8 +134,8 @@ def filter_signal(
     return out.isel(dimension=0, drop=True) if flat else out
 
 
-def _checked(response: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray], np.ndarray]:
-    def checked(values: np.ndarray) -> np.ndarray:
+def _factors_of(response: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray], np.ndarray]:
+    def factors(values: np.ndarray) -> np.ndarray:
         found = np.asarray(response(values))
         if found.dtype.kind not in "fiub" or found.shape not in (values.shape, ()):
             raise OptionError(
@@ -147,7 +147,7 @@ def _checked(response: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray], np
             raise OptionError(f"response is not finite at the eigenvalue {bad[0]:g}; define it there.")
         return np.broadcast_to(found, values.shape).astype(float)
 
-    return checked
+    return factors
 
 
 def _banded(at: HopFrequencies, rest: np.ndarray, band: Any) -> tuple[Filtered, int, float]:

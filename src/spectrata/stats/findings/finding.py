@@ -109,7 +109,7 @@ class Findings(Sequence[Finding]):
 
     @property
     def kinds(self) -> set[str]:
-        """What was found, without where."""
+        """The kinds of all findings."""
         return {finding.kind for finding in self}
 
     def of(self, kind: str) -> list[Finding]:

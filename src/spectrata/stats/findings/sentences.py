@@ -28,7 +28,7 @@ SHARES = {
 
 
 def sentence(one: "Finding", given: str) -> str:
-    """What one test says, with its numbers.
+    """The sentence of one test, with its numbers.
 
     Examples
     --------

@@ -73,7 +73,7 @@ def _line(row: dict[str, str], wide: dict[str, int], gap: str) -> str:
 
 
 def footnote(findings: Sequence["Finding"], given: str, tests: int) -> str:
-    """What the words of the table mean, those that occur, and what p and chance are."""
+    """Footnotes: the meaning of the words that occur in the table, of p and of chance."""
     name, parts = given or "degree", []
     judged = (one for one in findings if one.statistic == "r" and one.verdict and one.kind != "undefined")
     for word in dict.fromkeys(one.verdict for one in judged):

@@ -23,7 +23,7 @@ EXPLAINED = 1e-10  # share of a signal's length below which nothing is left of i
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class CovariateBasis:
     """Covariates of n nodes at one hop: orthonormal columns (n, q) that span them and the constant."""
 
     basis: np.ndarray
@@ -43,7 +43,7 @@ class Given:
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
-    """What ``given=`` asks for, on the rows that are tested."""
+    """The covariates of ``given=``, on the rows that are tested."""
 
     name: str  # "degree", or "covariates" where others were given
     numbers: np.ndarray  # (n, c) columns that are the same at every hop; the constant is not among them
@@ -51,10 +51,10 @@ class Covariates:
     by_participation: bool = False  # whether log(1 + k) of the tested hop is a further column
     note: str = ""  # what was left out
 
-    def at(self, participation: np.ndarray) -> Given:
+    def at(self, participation: np.ndarray) -> CovariateBasis:
         """The covariates of a hop with participation ``k (n,)``."""
         own = [np.log1p(participation)[:, None]] if self.by_participation else []
-        return Given(independent(np.column_stack([self.numbers, *own])))
+        return CovariateBasis(independent(np.column_stack([self.numbers, *own])))
 
     def why_untested(self, participation: np.ndarray) -> str:
         """Why a signal has no test given the covariates at a hop where its residual is zero."""

@@ -67,7 +67,7 @@ def near(p: np.ndarray, count: np.ndarray, total: int, sides: int, n_nodes: int 
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """What chance gives for some statistics, arrays of one shape."""
+    """The distribution of some statistics under a null, arrays of one shape."""
 
     p: np.ndarray  # of one statistic by itself
     p_family: np.ndarray  # corrected over all of them

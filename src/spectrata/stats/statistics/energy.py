@@ -51,7 +51,7 @@ def chance_of_shares(
     few = range(shape[0] if counted is not None and shape[0] <= MANY else 0)
     whole = {row: found for row in few if counted is not None and (found := counted(row)) is not None}
 
-    def noted(values: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    def with_ties(values: np.ndarray, cells: np.ndarray) -> np.ndarray:
         """Values ``(B, cells)`` with ties at the observed ones; their sums are kept."""
         values = np.where(np.abs(values - flat[cells]) <= tie * flat[cells], flat[cells], values)
         sums[:, cells] += np.nansum(values, axis=0), np.isfinite(values).sum(axis=0)
@@ -67,7 +67,7 @@ def chance_of_shares(
                 wanted = here[np.isin(row[here], some)]
                 found = drawn(some, int(h), start, stop)
                 out[:, wanted] = found[algorithm[wanted], np.searchsorted(some, row[wanted]), :, group[wanted]].T
-        return noted(out, cells)[:, :, None]
+        return with_ties(out, cells)[:, :, None]
 
     left = observed.copy()
     left[list(whole)] = np.nan
@@ -75,7 +75,7 @@ def chance_of_shares(
     for row, h in product(whole, range(shape[2])):
         values = whole[row](h)  # (A, arrangements, G), fewer groups at some hops; every arrangement is as likely
         cells = places[row, :, h, : values.shape[2]].ravel()
-        every = noted(np.moveaxis(values, 1, 0).reshape(values.shape[1], -1), cells)
+        every = with_ties(np.moveaxis(values, 1, 0).reshape(values.shape[1], -1), cells)
         chance.place(cells, Chance.counted(flat[cells], every))
     with np.errstate(invalid="ignore"):
         fields = {"chance": sums[0] / sums[1], "chance_low": chance.low, "chance_high": chance.high, "p": chance.p}

@@ -66,7 +66,7 @@ class LocalLikeness:
         return found / (self.unit[some] * self.variation)
 
     def _own_value(self, drawn: np.ndarray, some: np.ndarray) -> np.ndarray:
-        """What makes a node keep its own value: the neighbour that got it gets the value that the node got."""
+        """Change by which a node keeps its own value: the neighbour that got it gets the value that the node got."""
         _count, n = drawn.shape
         nodes = self.nodes[some]
         place = np.full(n, -1)

@@ -246,7 +246,7 @@ class Agreement:
 def _chance(
     draw: Draw, many: np.ndarray, ends: Sequence[Pairs], observed: np.ndarray, rounding: float, at: tuple[int, ...]
 ) -> Chance:
-    """What one null gives for every column and hop, arrays (C, H): a family of hops for each column."""
+    """Chance under one null for every column and hop, arrays (C, H): a family of hops for each column."""
 
     def of(drawn: Draw, column: Any, start: int, stop: int, which: np.ndarray) -> np.ndarray:
         return drawn(start, stop)[:, column][:, which]

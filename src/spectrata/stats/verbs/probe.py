@@ -42,7 +42,7 @@ MODELS = {  # the families, from the simplest
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """What :func:`spectrata.probe` found; print it, or read ``to_frame()``."""
+    """The result of :func:`spectrata.probe`; print it, or read ``to_frame()``."""
 
     views: tuple[str, ...]
     scores: Scores  # per view and fold

@@ -1,4 +1,4 @@
-"""What a reading tests: a graph and a signal in any form become columns of numbers, vectors or labels at some hops."""
+"""Subjects of a reading: a graph and a signal in any form become columns of numbers, vectors or labels at some hops."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What the arguments of a model's call hold: the graph, its weights, the features; and the same call without edges."""
+"""Arguments of a model's call: the graph, its weights, the features; and the same call without edges."""
 
 import copy
 import warnings

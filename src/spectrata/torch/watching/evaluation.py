@@ -10,7 +10,7 @@ import torch
 
 
 @contextmanager
-def untouched(model: torch.nn.Module, uncached: bool = False) -> Iterator[None]:
+def evaluation_mode(model: torch.nn.Module, uncached: bool = False) -> Iterator[None]:
     """Evaluation mode; modes, buffers, random states and cached adjacencies are as before afterwards.
 
     ``uncached``: layers with ``cached=True`` forget the graph that they cached, because another one follows.
@@ -19,7 +19,7 @@ def untouched(model: torch.nn.Module, uncached: bool = False) -> Iterator[None]:
     --------
     >>> import torch
     >>> model = torch.nn.Dropout()
-    >>> with untouched(model):
+    >>> with evaluation_mode(model):
     ...     model.training
     False
     >>> model.training

@@ -1,4 +1,4 @@
-"""What watching costs, measured while it happens."""
+"""The cost of watching, measured while it happens."""
 
 import time
 from collections.abc import Iterator

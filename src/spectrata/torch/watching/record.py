@@ -278,7 +278,7 @@ class Recorder:
             self.scores = read_scores(found)
 
     def attributes(self) -> dict[str, Any]:
-        """What decides whether rows of two runs can stand in one log."""
+        """Attributes that two runs must share to write to one log."""
         weights = self.strat.weights if self.strat is not None else bool(self.weights)
         compared = self.settings.to_json() | {"hops": list(self.hops), "weights": weights}
         graph = "" if self.graph is None else self.graph.digest
@@ -395,7 +395,7 @@ class Recorder:
 def _settings(
     strat: Stratification | None, algorithms: Any, metric: str, seed: int, zero_vectors: str, options: dict[str, Any]
 ) -> Settings:
-    """What is computed of every activation, refused at once where it cannot be."""
+    """Settings of the spectra of every activation, refused at once where they cannot be computed."""
     how = Computing() if strat is None else strat.computing
     options = {"laplacian": how.laplacian, "self_loops": how.self_loops} | options
     precision: Any = {"dtype": how.dtype, "solved_in_double": True}

@@ -43,12 +43,12 @@ class Row:
         return None if self.values is None or self.reason != OK else self.values.numpy()
 
     def to_json(self) -> dict[str, Any]:
-        """What a log needs to have this row without its activation."""
+        """This row for a log, without its activation."""
         return {name: value for name, value in vars(self).items() if name != "values"}
 
 
 def row_coordinates(rows: Sequence[Row]) -> dict[str, Any]:
-    """What each row is, along ``snapshot``; labels come later."""
+    """Layer, role, mode, step and width of each row, along ``snapshot``; labels come later."""
     columns = {name: [getattr(row, name) for row in rows] for name in ("layer", "role", "mode")}
     found: dict[str, Any] = {name: ("snapshot", np.array(one, dtype=TEXT[name])) for name, one in columns.items()}
     found["step"] = ("snapshot", np.array([row.step for row in rows], dtype=np.int64))

@@ -31,7 +31,7 @@ TOLERANCE = 0.02  # of cumulative shares: some 40 Lanczos steps for bands of equ
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """What is computed of every activation beside its measures; no algorithms: nothing."""
+    """Settings of the spectra of every activation; without algorithms only measures are computed."""
 
     algorithms: tuple[str, ...]
     plan: Plan
@@ -45,7 +45,7 @@ class Settings:
         return backend_of(None, self.device)
 
     def to_json(self) -> dict[str, Any]:
-        """What decides whether rows of two runs compare."""
+        """Settings that two runs must share to be compared."""
         if not self.algorithms:
             return {"algorithms": []}
         plan = {"seed": self.plan.seed, "options": self.plan.to_json((), self.zero_vectors)}
@@ -65,7 +65,7 @@ def spectra_of(strat: Stratification, rows: Sequence[Row], settings: Settings) -
 def _by_width(
     rows: Sequence[Row], n: int, settings: Settings, compute: "Callable[[np.ndarray], xr.Dataset]"
 ) -> "xr.Dataset":
-    """What ``compute`` gives of activations ``(T, n, d)`` of one width after the other, as one result of all rows."""
+    """Results of ``compute`` on activations ``(T, n, d)`` of one width after the other, as one result of all rows."""
     import xarray as xr
 
     arrays, reasons = [row.array for row in rows], [row.reason for row in rows]
@@ -120,7 +120,7 @@ def large_hops(hops: Any, settings: Settings) -> tuple[int, ...]:
 
 
 def band_rows(graph: Graph, rows: Sequence[Row], hops: Sequence[int], settings: Settings) -> "xr.Dataset":
-    """What :func:`spectra_of` gives of a graph that is decomposed: one result whose components are bands."""
+    """The result of :func:`spectra_of` on a graph that is decomposed: one result whose components are bands."""
 
     asked = check_settings(COMPONENTS, settings.algorithms, "log", TOLERANCE, settings.plan.seed, COMBINATORIAL, {})
 

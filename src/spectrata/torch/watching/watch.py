@@ -13,7 +13,7 @@ from spectrata.inputs.numbers import one_of, whole
 from spectrata.results.notebook import html_list, html_table
 from spectrata.torch.log import make_writers
 from spectrata.torch.watching.arguments import without_messages
-from spectrata.torch.watching.evaluation import uncompiled, untouched
+from spectrata.torch.watching.evaluation import evaluation_mode, uncompiled
 from spectrata.torch.watching.layers import find_readers, resolve_layers
 from spectrata.torch.watching.listen import MODES, Listener
 from spectrata.torch.watching.passes import INPUT, STATES, Pass
@@ -222,7 +222,7 @@ class Watch(Recorder):
             try:
                 if mode == "control":
                     args, kwargs = without_messages(*call, self.n_nodes)
-                as_before = untouched(self.plain, mode == "control")
+                as_before = evaluation_mode(self.plain, mode == "control")
                 with listener.recording_as(mode, call), as_before, uncompiled(), torch.no_grad():
                     self.plain(*args, **kwargs)
                 self.overhead.evaluations += 1
@@ -271,7 +271,7 @@ class Watch(Recorder):
         return f"every activation of {names} has NaN or infinite values" if bad else ""
 
     def influence(self, data: Any, **arguments: Any) -> "xr.Dataset":
-        """What the layers read at each hop beside what they show; see :func:`spectrata.torch.influence`."""
+        """The influence of each hop on the layers beside their spectra; see :func:`spectrata.torch.influence`."""
         from spectrata.torch.hop_influence import influence, with_shows
 
         with self.pause():
@@ -319,7 +319,7 @@ def _largest_class(data: Any) -> dict[str, Any]:
 
 
 def _fingerprint(model: torch.nn.Module) -> str:
-    """What tells one model from another: its class, and the names and shapes of its parameters."""
+    """The identity of a model: its class, and the names and shapes of its parameters."""
     parts = [type(model).__qualname__]
     for name, tensor in model.named_parameters():
         lazy = isinstance(tensor, torch.nn.parameter.UninitializedParameter)
