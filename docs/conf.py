@@ -41,7 +41,6 @@ extensions = [
 ]
 exclude_patterns = [
     "_build",
-    "releasing.md",  # for maintainers, read in the repository
     *(f"{made}/**/*.{ending}" for made in ("gallery", "tutorials") for ending in ("md5", "py", "ipynb")),
 ]
 templates_path = ["_templates"]

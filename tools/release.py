@@ -36,7 +36,7 @@ URLS = ("Homepage", "Source", "Documentation", "Issues")
 
 
 def to_fill_in(root: Path) -> list[str]:
-    """Facts that only a person can give and that are missing, in the words of docs/releasing.md."""
+    """Facts that only a person can give and that are missing, in the words of tools/releasing.md."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     citation = (root / "CITATION.cff").read_text(encoding="utf-8")
     missing = [f"[project.urls] {name} in pyproject.toml" for name in URLS if name not in project.get("urls", {})]
@@ -108,7 +108,7 @@ def main() -> int:
     for line in missing:
         print(f"{'note' if '--draft' in sys.argv else 'error'}: not filled in: {line}", file=sys.stderr)
     if missing and "--draft" not in sys.argv:
-        print("Nothing was built; fill these in (docs/releasing.md), or use --draft.", file=sys.stderr)
+        print("Nothing was built; fill these in (tools/releasing.md), or use --draft.", file=sys.stderr)
         return 1
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
         first = build(Path(one), 0o022, "UTC")
@@ -129,7 +129,7 @@ def main() -> int:
     for line in wrong:
         print(f"error: {line}", file=sys.stderr)
     if not wrong:
-        print("The builds agree and every check passed. Nothing was uploaded; docs/releasing.md has the rest.")
+        print("The builds agree and every check passed. Nothing was uploaded; tools/releasing.md has the rest.")
     return int(bool(wrong))
 
 

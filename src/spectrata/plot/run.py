@@ -47,7 +47,7 @@ def training(
         ``w.dataset`` of a watched model.
     measure : str
         Any variable of the result with one number per layer and pass: "off_zero_live", "effective_rank",
-        "dead_rows", "off_zero", "mad" ...
+        "dead_rows", "r", "norm", or "off_zero" of spectra.
     ax : Axes, optional
         For the map alone, without scores.
     hop : optional

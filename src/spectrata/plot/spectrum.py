@@ -41,7 +41,7 @@ def spectra(
     x: str = "auto",
     cumulative: bool | None = None,
 ) -> np.ndarray:
-    """Draw the share of energy over graph frequencies, one panel per hop, all on one scale.
+    """Draw the share of energy over graph frequencies, one panel per hop, all on one scale and one axis of frequencies.
 
     One spectrum has a stem for each eigenspace off zero (for each band of a calibration or of ``band_spectra``). Of a
     calibration, boxes show the interval of chance, 2.5 to 97.5 % of the draws, and a filled marker q of at most .05;
@@ -126,7 +126,7 @@ def _crowded(here: Sequence[Cells]) -> bool:
 def _draw(
     sheet: style.Sheet, shown: Sequence[Any], series: Sequence[Series], views: Views, rank: bool, cumulative: bool
 ) -> None:
-    top, sizes = 0.0, {one.n_nodes for _, one in views}
+    top, largest, sizes = 0.0, 0.0, {one.n_nodes for _, one in views}
     for panel, hop in zip(sheet.axes, shown, strict=True):
         empty: dict[str, list[str]] = {}
         drawn: list[Cells] = []
@@ -150,11 +150,10 @@ def _draw(
         panel.set_title(title, fontsize=9)
         if rank:
             rank_ticks(panel.xaxis, drawn[0] if drawn and len(sizes) == 1 else None)
-            panel.set_xlim(-0.03, 1.03)
-        elif drawn:
-            panel.set_xlim(0.0, 1.04 * max(cells.upper[-1] for cells in drawn))
+        largest = max([largest, *(cells.upper[-1] for cells in drawn)])
         style.tidy(panel)
-    for panel in sheet.axes:
+    for panel in sheet.axes:  # one scale: hops are compared
+        panel.set_xlim(*((-0.03, 1.03) if rank else (0.0, 1.04 * largest or 1.0)))
         panel.set_ylim(*((-0.02, 1.04) if cumulative else (0.0, 1.08 * top or 1.0)))
 
 
