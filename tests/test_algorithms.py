@@ -9,10 +9,9 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 import calls
-import oracle
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
-from strategies import DEFAULT, assert_near, case_of, cases, cases_with_signals, merged, oracle_hops, run
+from strategies import DEFAULT, case_of, cases, cases_with_signals, run
 
 PATH = case_of(nx.path_graph(3))
 
@@ -48,27 +47,6 @@ def test_scalings_by_hand():
     ds = run(PATH, [0.0, 1.0, 3.0], "adj_diff", scaling="eigenvalue")
     assert_allclose(of(ds, "adj_diff"), [np.nan, 3 / np.sqrt(2), 9 / np.sqrt(6) / 3], rtol=1e-12)
     assert ds["status"].loc["adj_diff", 1].item() == "undefined at zero eigenvalues"
-
-
-@given(cases_with_signals())
-def test_the_two_scalings_differ_by_a_root(drawn):
-    case, signal = drawn
-    unit = run(case, signal, "adj_diff")
-    printed = run(case, signal, "adj_diff", scaling="eigenvalue")
-    values = unit["eigenvalue"].values
-    zero = np.arange(case.n) < unit["n_parts"].values[:, None]
-    found = printed["magnitude"].values[0]
-    assert_array_equal(np.isnan(found), zero)
-    assert_allclose((found * np.sqrt(values))[~zero], unit["magnitude"].values[0][~zero], rtol=1e-12)
-
-
-@given(cases_with_signals())
-def test_adj_diff_at_zero_is_the_scaled_sum_of_gradients(drawn):
-    case, signal = drawn
-    ds = run(case, signal, "adj_diff")
-    for k, (edges, _, _, g) in enumerate(oracle_hops(case, signal)):
-        zeros = ds["magnitude"].values[0, k, : int(ds["n_parts"][k])]
-        assert_allclose(zeros, g.sum() / np.sqrt(len(edges)), rtol=1e-6)
 
 
 def test_angular_gradients_by_hand():
@@ -127,34 +105,6 @@ def test_one_edge_and_two_nodes():
         last = [float(ds["magnitude"].loc[algorithm].values[0, -1]) for algorithm in DEFAULT]
         assert_allclose(last, [np.sqrt(0.5), np.sqrt(0.5), 0, 1], atol=1e-14)
         assert_array_equal(ds["ls_residual"] < 1e-7, True)
-
-
-# --- gft with the normalised Laplacian ----------------------------------------------------------------------
-
-
-@given(cases_with_signals())
-def test_normalized_gft_against_numpy(drawn):
-    case, signal = drawn
-    ds = run(case, signal, None, laplacian="normalized")
-    assert ds["algorithm"].values.tolist() == ["gft"]
-    t = oracle.as_vectors(signal)
-    if ds.attrs["metric"] == "angular":
-        t = t / np.linalg.norm(t, axis=1, keepdims=True) / 2
-    for k, adjacency in enumerate(oracle.strata_adjacencies(case.edges, case.n)):
-        degrees = adjacency.sum(axis=0)
-        roots = 1 / np.sqrt(np.maximum(degrees, 1))
-        matrix = np.diag((degrees > 0).astype(float)) - roots[:, None] * adjacency * roots
-        values, basis = np.linalg.eigh(matrix)
-        assert_allclose(ds["eigenvalue"].values[k], values, rtol=0, atol=1e-13)
-        spaces = ds["eigenspace"].values[k]
-        theirs = merged(np.linalg.norm(basis.T @ t, axis=1), spaces)
-        assert_near(merged(ds["magnitude"].values[0, k], spaces), theirs, 1e-9)
-
-
-@pytest.mark.parametrize("algorithms", ["apprx_ls", ["gft", "in_agg"], ["ens"], ["ln_vx"]])
-def test_normalized_is_for_gft_alone(algorithms):
-    with pytest.raises(OptionError, match=r"not defined for laplacian='normalized', which serves gft\."):
-        run(PATH, [0.0, 1, 3], algorithms, laplacian="normalized")
 
 
 # --- options ------------------------------------------------------------------------------------------------

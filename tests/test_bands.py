@@ -205,16 +205,6 @@ def test_hops_are_asked_for_as_elsewhere():
                 call(graph, signal, hops=hops)
 
 
-def test_a_second_hop_equals_the_exact_one():
-    graph = nx.fast_gnp_random_graph(300, 4 / 300, seed=3)
-    signal = np.random.default_rng(2).standard_normal((300, 3))
-    ds = calls.band_spectra(graph, signal, bands=12, hops=[2, 3], orientation="index")
-    exact = st.spectra(graph, signal, ALGORITHMS, hops=[2, 3], apprx_ls={"orientation": "index"})
-    for hop in (2, 3):
-        _check(ds, exact, 0.01, hop)
-    assert ds["n_edges"].values.tolist() == exact["n_edges"].values.tolist()
-
-
 def test_mean_over_orientations_lies_within_its_errors(monkeypatch):
     monkeypatch.setattr("spectrata.bands.exact.EXACT_NODES", 0)
     graph = _graph("erdos-renyi", 4)

@@ -1,6 +1,10 @@
-"""Weights, rules for further hops, Laplacians and self-loops in every call, against dense numpy."""
+"""Weights, rules for further hops, Laplacians and self-loops in every call, against dense numpy.
+
+``smoothness``, ``node_energy`` and ``filter_signal`` have the same grid in files of their own.
+"""
 
 import json
+from itertools import pairwise
 
 import networkx as nx
 import numpy as np
@@ -41,21 +45,10 @@ class Dense:
         self.read_as = {"weights": "w", "hop_weights": rule}
         self.how = self.read_as | {"laplacian": laplacian, "self_loops": loops}
 
-    def inside(self):
-        """The components of each band."""
-        values, off = self.op.values, self.op.space > 0
-        return [off & (values > low) & (values <= high) for low, high in zip(self.edges, self.edges[1:], strict=False)]
-
     def energies(self):
-        return [np.sum(brute.gft(self.op, T)[inside] ** 2) for inside in self.inside()]
-
-    def kept(self, columns, inside):
-        basis = self.op.dual if self.op.laplacian == "normalized" else self.op.phi
-        return basis[:, inside] @ (self.op.dual[:, inside].T @ columns)
-
-    def node_energies(self):
-        c = np.ones(10) if self.op.laplacian == "normalized" else self.op.c
-        return np.stack([c * np.sum(self.kept(T, inside) ** 2, axis=1) for inside in self.inside()], axis=1)
+        """Sums over the components of each band."""
+        values, off, energy = self.op.values, self.op.space > 0, brute.gft(self.op, T) ** 2
+        return [energy[off & (values > low) & (values <= high)].sum() for low, high in pairwise(self.edges)]
 
     def decoupling(self):
         inner = self.op.phi * np.sqrt(self.op.c)[:, None]  # u
@@ -67,20 +60,9 @@ class Dense:
         parts = [np.linalg.norm(inner[:, one] @ coefficients[one], axis=1) for one in (~low, low)]
         return parts[0] / parts[1]
 
-    def likeness(self):
-        square = np.sum((T[:, None] - T[None]) ** 2, axis=2)
-        return (self.w * square).sum() / self.w.sum() / (square.sum() / 90)
-
     def same_label(self):
         same = np.equal.outer(LABELS, LABELS)
         return (self.w * same).sum() / self.w.sum()
-
-    def label_energy(self):
-        one_hot = np.eye(3)[LABELS]
-        return brute.merged(brute.gft(self.op, one_hot), self.op.space) ** 2
-
-    def dirichlet(self):
-        return np.trace(X.T @ (np.diag(self.w.sum(axis=0)) - self.w) @ X)
 
     def shares(self):
         """Shares of the energy off zero, by eigenspace."""
@@ -191,22 +173,6 @@ CALLS = {
             **d.how,
         ),
         lambda d: brute_readers.band_shares(d.merged, d.op.sizes),
-    ),
-    "smoothness: off_zero": (
-        lambda d: calls.with_graph(st.smoothness, GRAPH, X, hops=[d.hop], **d.how)["off_zero"].values,
-        lambda d: brute_readers.off_zero(d.merged),
-    ),
-    "smoothness: dirichlet": (
-        lambda d: calls.with_graph(st.smoothness, GRAPH, X, hops=[d.hop], **d.how)["dirichlet"].values,
-        Dense.dirichlet,
-    ),
-    "node_energy": (
-        lambda d: calls.with_graph(st.node_energy, GRAPH, X, d.edges, [d.hop], **d.how)["energy"].sel(hop=d.hop).values,
-        Dense.node_energies,
-    ),
-    "filter_signal": (
-        lambda d: calls.with_graph(st.filter_signal, GRAPH, X, (0, d.edges[1]), d.hop, **d.how).values,
-        lambda d: d.kept(X, d.inside()[0]),
     ),
     "decoupling": (
         lambda d: (

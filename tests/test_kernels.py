@@ -80,15 +80,6 @@ def test_a_long_path_among_short_parts(monkeypatch, way, long_first, words):
     assert_same_distances(edges, len(graph))
 
 
-def test_long_path_with_isolated_nodes_in_random_order(way):
-    n = 330
-    order = np.random.default_rng(0).permutation(n)
-    edges = sorted_edges(np.column_stack([order[:309], order[1:310]]))
-    found = distances(searches, edges, n)
-    assert found.max() == 309
-    assert_same_distances(edges, n)
-
-
 # --- kernels on edges ---------------------------------------------------------------------------------------
 
 
@@ -227,11 +218,3 @@ def test_edge_kernels_by_hand(way):
         assert_array_equal(absolute, [[420]])
         assert_array_equal(squared, [[160_400]])
         assert_array_equal(kernel.edge_lengths(np.array([[[0.0, 0], [3, 4], [3, 4]]]), edges), [[5, 0]])
-
-
-def test_inputs_are_left_alone(way):
-    edges, values, weights, vectors = edge_inputs(9, 20, 2, 3, seed=4)
-    before = [array.copy() for array in (edges, values, weights, vectors)]
-    assert_same_kernels(edges, values, weights, vectors)
-    for array, copy in zip((edges, values, weights, vectors), before, strict=True):
-        assert_array_equal(array, copy)

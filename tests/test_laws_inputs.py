@@ -9,24 +9,14 @@ import xarray as xr
 from hypothesis import given
 from numpy.testing import assert_array_equal
 
-import calls
 import spectrata as st
 from roads import ROADS
 from spectrata.inputs.graphs import as_graph
 from spectrata.inputs.signals import as_signal
-from strategies import DEFAULT, cases_times, cases_with_signals, run
+from strategies import DEFAULT, cases_times, cases_with_signals
 
 ALL = (*DEFAULT, "ln_vx", "ens", "ens_raw")
 seeds = hs.integers(0, 2**32 - 1)
-
-
-def assert_same_bits(one, other):
-    """The same magnitudes, gradients and strata to the last bit."""
-    for name in ("magnitude", "gradient_norm", "eigenvalue", "eigenspace", "n_edges", "status"):
-        assert_array_equal(one[name].values, other[name].values, err_msg=name)
-
-
-# --- graphs -------------------------------------------------------------------------------------------------
 
 
 # --- signals ------------------------------------------------------------------------------------------------
@@ -114,18 +104,3 @@ def test_readings_leave_their_inputs_as_they_are(drawn):
     st.smoothness(strat, signal)
     st.calibrate(strat, signal, draws=39)
     xr.testing.assert_identical(ds, before)
-
-
-# --- chance -------------------------------------------------------------------------------------------------
-
-
-@cases_times(0.3)
-@given(drawn=cases_with_signals(max_nodes=8), seed=hs.integers(0, 2**63 - 1))
-def test_the_same_seed_gives_the_same_bits(drawn, seed):
-    case, signal = drawn
-    options = {"orientation": "random", "seed": seed, "trials": 2, "max_epochs": 4}
-    one, other = (run(case, signal, ALL, **options) for _ in range(2))
-    assert_same_bits(one, other)
-    strat = st.Stratification(case.graph)
-    for _ in range(2):  # the second time from what was kept
-        assert_same_bits(calls.spectra(strat, signal, ALL, keep=(), **options), one)

@@ -9,13 +9,13 @@ import networkx as nx
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import assume, given
+from hypothesis import given
 from numpy.testing import assert_allclose
 
 import calls
 import spectrata as st
 from roads import ALL, INCIDENCE
-from strategies import Case, cases_times, cases_with_signals, scale_of, sorted_edges
+from strategies import cases_times, cases_with_signals
 
 seeds = hs.integers(0, 2**32 - 1)
 
@@ -45,48 +45,6 @@ def test_saved_and_opened_is_the_same(suffix, make, ds):
         again = st.open(st.save(ds, Path(folder) / f"s{suffix}"))
         xr.testing.assert_identical(again, ds)
         xr.testing.assert_identical(make(again), made)
-
-
-# --- bands --------------------------------------------------------------------------------------------------
-
-
-def band_edges(values):
-    """Two edges in the widest gaps between eigenvalues, so that every band is certain."""
-    levels = np.unique(np.round(values[values > 1e-9], 6))
-    assume(len(levels) >= 3)
-    gaps = np.argsort(np.diff(levels))[-2:]
-    inner = np.sort((levels[gaps] + levels[gaps + 1]) / 2)
-    return [0.0, *inner.tolist(), float(levels[-1] + 1.0)]
-
-
-@cases_times(0.4)
-@given(
-    cases_with_signals(dims=(1, 3), kinds=("random connected", "random disconnected", "tree", "grid", "many parts")),
-    hs.sampled_from(["auto", "euclidean"]),
-    seeds,
-)
-def test_bands_of_small_graphs_are_sums_over_components(drawn, metric, seed):
-    """With as many steps as nodes bands are exact; relabelled and rotated they stay."""
-    case, signal = drawn
-    exact = st.spectra(st.Stratification(case.graph, hops=1, keep=()), signal, ("gft", "in_agg"), metric=metric)
-    values = exact["eigenvalue"].values[0]
-    edges = band_edges(values)
-    options = {"bands": edges, "algorithms": ("gft", "in_agg"), "metric": metric, "tol": 1e-6}
-    found = calls.band_spectra(case.graph, signal, **options)
-    band = np.digitize(values, edges[1:-1])
-    rng = np.random.default_rng(seed)
-    new = rng.permutation(case.n)
-    turned = np.empty_like(signal)
-    turned[new] = signal @ np.linalg.qr(rng.standard_normal((signal.shape[1],) * 2))[0]
-    moved = calls.band_spectra(Case(sorted_edges(new[case.edges]), case.n).graph, turned, **options)
-    for algorithm in ("gft", "in_agg"):
-        squares = exact["magnitude"].loc[algorithm].values[0] ** 2
-        off = exact["eigenspace"].values[0] > 0
-        slack = 1e-7 * squares.sum() + 1e-16 * scale_of(signal) ** 2 * case.n
-        for ds in (found, moved):
-            assert_allclose(ds["energy"].loc[algorithm].values[0], np.bincount(band[off], squares[off], 3), atol=slack)
-            assert_allclose(ds["zero_energy"].loc[algorithm].item(), squares[~off].sum(), atol=slack)
-    assert_allclose(found["gradient_norm"], exact["gradient_norm"], rtol=1e-12)
 
 
 # --- a graph of two edges -----------------------------------------------------------------------------------

@@ -225,9 +225,6 @@ def off_zero_is_the_same(algorithm, ours, theirs, hop, parts, signal):
     assert_near(ours, theirs, 1e-9, scale_of(signal))
 
 
-# --- two graphs side by side --------------------------------------------------------------------------------
-
-
 # --- hops ---------------------------------------------------------------------------------------------------
 
 

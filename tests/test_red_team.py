@@ -147,12 +147,6 @@ def test_weights_whose_products_underflow_are_refused():
         st.spectra(st.Stratification(nx.path_graph(6), weights=[1e-170] * 5, hops=[2], hop_weights="product"), range(6))
 
 
-def test_a_hop_that_stands_twice_is_refused():
-    result = st.spectra(PATH, SLOPE, hops=2)
-    with pytest.raises(ResultError, match="has one hop twice"):
-        st.compare(result, result.isel(hop=[0, 0]))
-
-
 def test_every_table_can_be_saved(tmp_path):
     found = st.smoothness(PATH, SLOPE, hops=1)
     assert st.open(st.save(found, tmp_path / "smoothness.nc")).identical(found)

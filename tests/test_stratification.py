@@ -20,7 +20,7 @@ import spectrata as st
 from spectrata.core import engine, resources, stratification
 from spectrata.core.operators import Operator
 from spectrata.core.plan import make_plan
-from spectrata.errors import HopError, MemoryEstimateError, OptionError, SpectrataWarning, ZeroVectorError
+from spectrata.errors import HopError, MemoryEstimateError, SpectrataWarning, ZeroVectorError
 from spectrata.kernels.backend import Backend
 from strategies import INVARIANT, Case, assert_near, case_of, cases_with_signals, merged_hops, run, sorted_edges
 
@@ -122,12 +122,6 @@ def test_zero_vector_without_snapshots():
 # --- hops, seeds, threads -----------------------------------------------------------------------------------
 
 
-def test_hops_past_the_diameter():
-    assert run(PAPER, SIGNAL, hops=99).sizes["hop"] == 6
-    with pytest.raises(HopError, match=r"7.*diameter"):
-        run(PAPER, SIGNAL, hops=[1, 7])
-
-
 def test_same_seed_same_bits():
     options = {"orientation": "random", "keep": ["trials", "eigenvectors"], **QUICK}
     one, again = (run(PAPER, SIGNAL, EVERY, seed=11, **options) for _ in range(2))
@@ -138,11 +132,6 @@ def test_same_seed_same_bits():
         assert not np.allclose(one["magnitude"].loc[algorithm], other["magnitude"].loc[algorithm])
     for algorithm in ("gft", "in_agg", "adj_diff"):
         assert_array_equal(one["magnitude"].loc[algorithm], other["magnitude"].loc[algorithm])
-
-
-def test_the_default_has_no_seed_in_it():
-    one, other = (run(PAPER, SIGNAL, seed=seed) for seed in (0, 1))
-    assert_array_equal(one["magnitude"], other["magnitude"])
 
 
 def test_threads_share_a_stratification():
@@ -168,27 +157,6 @@ def test_what_is_remembered_changes_nothing(max_basis_bytes):
         found = calls.spectra(strat, SIGNAL, "ln_vx", keep=(), trials=2, max_epochs=4, **options)
         fresh = run(PAPER, SIGNAL, "ln_vx", trials=2, max_epochs=4, **options)
         assert_array_equal(found["magnitude"], fresh["magnitude"])
-
-
-def test_bases_are_solved_once(monkeypatch):
-    solved = []
-    real = stratification.decompose
-
-    def counting(stratum, *arguments, **options):
-        solved.append(stratum.hop)
-        return real(stratum, *arguments, **options)
-
-    monkeypatch.setattr(stratification, "decompose", counting)
-    strat = st.Stratification(PAPER.graph)
-    assert strat.hops == (1, 2, 3, 4, 5, 6)
-    assert strat.diameter == 6
-    assert solved == []
-    for _ in range(3):
-        strat.spectra(SIGNAL)
-    assert solved == [1, 2, 3, 4, 5, 6]
-    assert strat.basis(2) is strat.basis(2)
-    with pytest.raises(HopError):
-        strat.basis(9)
 
 
 @given(cases_with_signals(kinds=("random connected", "many parts", "hypercube", "ring", "star", "grid")))
@@ -320,11 +288,6 @@ def test_a_graph_serves_where_a_stratification_does(call):
         xr.testing.assert_identical(one, other)
 
 
-def test_a_misspelled_argument_is_recognised():
-    with pytest.raises(OptionError, match="did you mean 'hops'"):
-        st.spectra(nx.path_graph(4), np.arange(4.0), hop=2)
-
-
 @pytest.mark.parametrize(
     "argument", ["hops", "keep", "seed", "preset", "zero_vectors", "n_eigs", "which", "metric", "algorithms"]
 )
@@ -428,6 +391,7 @@ def counted_decompositions(monkeypatch):
 def test_each_hop_is_decomposed_once_per_operator(monkeypatch, settings):
     counts = counted_decompositions(monkeypatch)
     strat = st.Stratification(nx.path_graph(9), hops=3, **settings)
+    assert (strat.hops, strat.diameter, counts) == ((1, 2, 3), 8, {})
     signals = np.random.default_rng(0).normal(size=(3, 9))
     for laplacian in ("combinatorial", "random_walk"):
         for signal in signals:
@@ -436,6 +400,9 @@ def test_each_hop_is_decomposed_once_per_operator(monkeypatch, settings):
     assert {(hop, operator.laplacian): number for (hop, operator), number in counts.items()} == {
         (hop, laplacian): 1 for hop in (1, 2, 3) for laplacian in ("combinatorial", "random_walk")
     }
+    assert strat.basis(2) is strat.basis(2)
+    with pytest.raises(HopError):
+        strat.basis(9)
 
 
 @pytest.mark.parametrize("more", [[], ["--laplacian", "combinatorial"]])

@@ -33,19 +33,6 @@ class Net(torch.nn.Module):
         return self.conv(x, edge_index, edge_weight)
 
 
-@pytest.mark.parametrize("weights", [True, "edge_weight"])
-def test_one_graph(weights):
-    one, model = data(), Net()
-    options = {"hop_weights": "product", "laplacian": "random_walk", "self_loops": True}
-    strat = st.Stratification(one, hops=2, weights=weights, **options)
-    with watch(model, strat, algorithms=("gft", "adj_diff"), states=()) as w:
-        out = model(one.x, one.edge_index, one.edge_weight)
-    wanted = calls.spectra(one, out, ["gft", "adj_diff"], hops=2, weights=True, **options)
-    np.testing.assert_allclose(w.snapshots["magnitude"].values[:, 0], wanted["magnitude"].values, atol=1e-12)
-    assert w.snapshots.attrs["weights"] == "product"
-    assert w.problems == []
-
-
 def test_weights_are_ignored_with_one_warning():
     one, model = data(), Net()
     with warnings.catch_warnings(record=True) as seen:
