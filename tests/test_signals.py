@@ -236,7 +236,7 @@ class TestRowsFindTheirNodes:
     def test_ids_as_decimal_numbers_are_never_a_signal(self, tmp_path) -> None:
         for given_as in self.forms([7.0, 40.0, 3.0, 12.0], [7.5, 40.5, 3.5, 12.5], "cell", tmp_path):
             if isinstance(given_as, Path) or given_as.shape[1] == 2:  # no index
-                with pytest.raises(UnknownNameError, match="holds '?7.0.*nodes='column'"):
+                with pytest.raises(UnknownNameError, match=r"holds '?7\.0.*nodes='column'"):
                     as_signal(given_as, NUMBERED)
         frame = optional("pandas").DataFrame({"id": [7.0, 40.0, 3.0, 12.0], "x": [7.5, 40.5, 3.5, 12.5]})
         for signal in (as_signal(frame, NUMBERED), as_signal(frame, NUMBERED, nodes="column")):
