@@ -84,6 +84,16 @@ def test_arrays_and_lines_in_files(tmp_path):
         assert (found.codes.tolist(), found.classes) == (CODES, CLASSES)
 
 
+@pytest.mark.parametrize("label", ["y", "class", "Group"])
+def test_a_first_line_of_a_node_is_not_a_header(label, tmp_path):
+    table = tmp_path / "bare.csv"
+    table.write_text(f"ann,{label}\nbob,n\ncem,n\ndai,{label}\n")
+    assert as_labels(table, path()).codes.tolist().count(-1) == 0
+    table.write_text("node,y\nann,1\nnode,2\n")
+    graph = as_graph(nx.path_graph(["ann", "node"]))
+    assert as_labels(table, graph).classes == ("1", "2")
+
+
 def test_a_file_without_names_warns_of_the_order(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(4) % 2)
     with pytest.warns(SpectrataWarning, match=r"a\.npy holds no names"):

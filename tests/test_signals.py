@@ -1,6 +1,7 @@
 """Every form of signal that comes in, matched by name, and the two metrics."""
 
 import os
+from pathlib import Path
 from types import SimpleNamespace
 
 import networkx as nx
@@ -231,6 +232,34 @@ class TestRowsFindTheirNodes:
                 UnknownNameError, match=rf"'cell'.*{ids[0]}.*nodes are 'd', 'c', 'b', 'a'.*nodes='order'"
             ):
                 as_signal(given_as, NAMED)
+
+    def test_ids_as_decimal_numbers_are_never_a_signal(self, tmp_path) -> None:
+        for given_as in self.forms([7.0, 40.0, 3.0, 12.0], [7.5, 40.5, 3.5, 12.5], "cell", tmp_path):
+            if isinstance(given_as, Path) or given_as.shape[1] == 2:  # no index
+                with pytest.raises(UnknownNameError, match=r"holds '?7\.0.*nodes='column'"):
+                    as_signal(given_as, NUMBERED)
+        frame = optional("pandas").DataFrame({"id": [7.0, 40.0, 3.0, 12.0], "x": [7.5, 40.5, 3.5, 12.5]})
+        for signal in (as_signal(frame, NUMBERED), as_signal(frame, NUMBERED, nodes="column")):
+            assert signal.values.ravel().tolist() == [12.5, 7.5, 3.5, 40.5]
+        ages = frame.assign(id=[7.0, 41.0, 3.0, 12.0]).rename(columns={"id": "age"})
+        with pytest.warns(SpectrataWarning, match="The table holds no names"):
+            assert as_signal(ages, NUMBERED).columns == ("age", "x")
+        halves = as_graph(nx.Graph([(0.5, 1.5), (1.5, 3.0), (3.0, 0.5)]))
+        frame = optional("pandas").DataFrame({"place": [3.0, 0.5, 1.5], "x": [30, 5, 15]})
+        assert as_signal(frame, halves).values.ravel().tolist() == [5, 15, 30]
+
+    def test_a_list_of_ids_with_one_twice_is_no_signal(self) -> None:
+        ring = as_graph(nx.cycle_graph(20))
+        ids = [*range(1, 20), 7]
+        with pytest.raises(UnknownNameError, match="does not name them"):
+            as_signal(optional("pandas").DataFrame({"cell": ids, "x": np.zeros(20)}), ring)
+        counts = [place % 10 for place in range(20)]
+        assert as_signal(optional("pandas").DataFrame({"count": counts, "x": np.zeros(20)}), ring).values.shape[2] == 2
+
+    def test_a_column_of_arrays_is_refused_by_name(self) -> None:
+        arrays = [np.zeros(2)] * 4
+        with pytest.raises(SignalTypeError, match="Column 'v' of the DataFrame"):
+            as_signal(optional("pandas").DataFrame({"v": arrays}), ROWS)
 
     def test_nodes_says_what_names_the_rows(self, tmp_path) -> None:
         pandas = optional("pandas")

@@ -68,7 +68,7 @@ def _recognised(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Hashable, .
     if is_attribute(labels, graph):
         labels = attribute(labels, graph.attributes)
     elif isinstance(labels, (str, os.PathLike)):
-        labels, names = read_labels(labels)
+        labels, names = read_labels(labels, frozenset(map(str, graph.names)))
     elif isinstance(labels, Mapping):
         if not labels:
             raise SignalTypeError("The mapping is empty; give a label for some nodes.")

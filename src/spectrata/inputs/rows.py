@@ -172,10 +172,12 @@ def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None
     if matches or table.index is not None:
         return 0 if matches else None
     text = table.numbers[0] is None
-    whole = text or all(re.fullmatch("-?[0-9]+", str(cell)) for cell in cells)
+    plain = [str(cell).removesuffix(".0") for cell in cells]  # ids that pandas once held beside a gap are 3.0
+    whole = text or all(re.fullmatch("-?[0-9]+", cell) for cell in plain)
     if whole and table.named and labels[0].strip().lower() in _NAME_HEADS:
         return 0  # refused as names that do not fit
-    if not text and not (whole and _distinct(cells)):
+    distinct = _distinct(cells) and plain == [str(cell) for cell in cells]
+    if not text and not (whole and (distinct or _nearly_names(plain, graph))):
         return None
     head = f" ({shown(table.labels[0])})" if table.named else ""
     raise UnknownNameError(
@@ -188,11 +190,18 @@ def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None
 
 def _names_nodes(cells: Sequence[Any], graph: Nodes) -> bool:
     """Whether values are the nodes' names, each once, as they are or as text."""
-    if len(cells) != graph.n_nodes or not _distinct(cells) or any(isinstance(cell, float) for cell in cells):
+    if len(cells) != graph.n_nodes or not _distinct(cells):
+        return False
+    if any(isinstance(cell, float) for cell in cells) and not any(isinstance(name, float) for name in graph.names):
         return False
     texts = {str(name) for name in graph.names}
     by_text = len(texts) == graph.n_nodes and {str(cell) for cell in cells} == texts
     return by_text or set(cells) == set(graph.names)
+
+
+def _nearly_names(cells: Sequence[str], graph: Nodes) -> bool:
+    """Whether all values are names of nodes and few stand twice, as in a list of ids with a mistake."""
+    return 10 * len(set(cells)) >= 9 * len(cells) and set(cells) <= {str(name) for name in graph.names}
 
 
 def _counted(graph: Nodes) -> tuple[Hashable, ...] | None:

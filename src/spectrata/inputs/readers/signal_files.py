@@ -205,12 +205,17 @@ _READERS: dict[str, Callable[[Path], RawSignal | RawTable]] = {
 # ---- labels
 
 
-def read_labels(path: str | os.PathLike[str]) -> tuple[list[Any], tuple[Hashable, ...] | None]:
-    """Read one label per node, and the nodes' names where the file has some: ``.csv .tsv .txt .json .npy .npz``."""
+def read_labels(
+    path: str | os.PathLike[str], nodes: Collection[Hashable] = ()
+) -> tuple[list[Any], tuple[Hashable, ...] | None]:
+    """Read one label per node, and the nodes' names where the file has some: ``.csv .tsv .txt .json .npy .npz``.
+
+    A first line that begins with one of ``nodes`` is not a header.
+    """
     with files.opened(path) as path:
         ending, names = files.suffix(path), None
         if ending in (".csv", ".tsv"):
-            return _labels_of_table(path)
+            return _labels_of_table(path, nodes)
         if ending == ".txt":
             lines = (line.strip(" \t\r\f\v") for line in files.read_utf8(path).decode().split("\n"))
             return [line for line in lines if line], None
@@ -234,12 +239,13 @@ def read_labels(path: str | os.PathLike[str]) -> tuple[list[Any], tuple[Hashable
         return array.tolist(), names
 
 
-def _labels_of_table(path: Path) -> tuple[list[Any], tuple[Hashable, ...] | None]:
+def _labels_of_table(path: Path, nodes: Collection[Hashable]) -> tuple[list[Any], tuple[Hashable, ...] | None]:
     cells = read_columns(path).cells
     if not len(cells):
         raise files.problem(path, "the table has no row.")
     first, width = [str(cell).lower() for cell in cells.iloc[0]], cells.shape[1]
     header = bool(set(first) & set(_LABEL_KEYS)) or (width > 1 and first[0] in _NAME_COLUMNS)
+    header &= width == 1 or cells[0].iloc[0] not in nodes or cells[0].iloc[0] in cells[0].iloc[1:].tolist()
     body = cells.iloc[1:] if header else cells
     if not len(body):
         raise files.problem(path, "the table has a header and no row.")

@@ -129,7 +129,9 @@ def _numbers(column: Any) -> np.ndarray | None:
 
 def is_missing(value: Any) -> bool:
     """Whether this is None, NaN, or a library's mark for no value."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or (value != value and np.ndim(value) == 0)
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (np.ndim(value) == 0 and bool(value != value))
+    )
 
 
 def column_names(labels: Sequence[Any]) -> tuple[Any, ...]:
