@@ -17,7 +17,7 @@ from spectrata.stats.statistics.pairs import GRAM_WIDTH, Statistic, largest_pair
 from spectrata.stats.statistics.shares import Share
 
 WIDE = GRAM_WIDTH - 1  # columns of a vector up to which equal rows are looked for; by_gram takes permutations only
-LANES = 8  # columns that are permuted together at least: a line of the cache
+LANES = 32  # columns that are permuted together at least: they share the pairs that are read
 SHARE_WORK = 4e11  # multiplications of a look at the shares, about half a minute
 
 
@@ -101,7 +101,7 @@ def _draw_columns(
     """The same of some columns that are signals of their own: ``(B, c, S)``."""
     n = cells[0].obs.n
     found = np.empty((stop - start, len(columns), len(cells)))
-    lanes = max(LANES, BATCH // n)
+    lanes = max(LANES, 8 * BATCH // n)
     for part, made in order_batches(seed, n, start, stop, blocks):
         for at, cell in enumerate(cells):
             for first in range(0, len(columns), lanes):
