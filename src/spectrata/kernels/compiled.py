@@ -196,7 +196,7 @@ def difference_sums(edges, weights, block, absolute, squared):  # type: ignore[n
 
 @_jit(fastmath={"contract"})
 def pair_products(edges, weights, places, values, products):  # type: ignore[no-untyped-def]
-    """``sum w v(x) v(y)`` over all edges, where node x has row ``places[x]`` of ``values (n, c)``; four at a time too."""
+    """``sum w v(x) v(y)`` over all edges, where node x has row ``places[x]`` of ``values (n, c)``; four at a time."""
     m, width = len(edges), values.shape[1]
     for e in range(0, m - 3, 4):
         x0, y0 = places[edges[e, 0]], places[edges[e, 1]]

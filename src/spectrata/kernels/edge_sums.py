@@ -138,7 +138,7 @@ def difference_sums(edges: np.ndarray, weights: np.ndarray, vectors: np.ndarray)
 
 
 def pair_products(edges: np.ndarray, weights: np.ndarray, places: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """``sum w <v(x), v(y)>`` by column, node x with row ``places[b, x]`` of ``values``: ``(B, n), (n, c) -> (B, c)``."""
+    """``sum w v(x) v(y)`` by column, node x with row ``places[b, x]`` of values: ``(B, n), (n, c) -> (B, c)``."""
     from spectrata.kernels import compiled
 
     products = np.zeros((len(places), values.shape[1]))

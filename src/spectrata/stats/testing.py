@@ -16,7 +16,7 @@ from spectrata.stats.observation import BATCH, Observation, moved
 from spectrata.stats.statistics.pairs import GRAM_WIDTH, Statistic, largest_pair
 from spectrata.stats.statistics.shares import Share
 
-WIDE = GRAM_WIDTH - 1  # columns of a vector up to which equal rows are looked for; by_gram takes permutations only
+WIDE = GRAM_WIDTH - 1  # columns of a vector up to which equal rows are looked for; by_sums takes permutations only
 LANES = 32  # columns that are permuted together at least: they share the pairs that are read
 SHARE_WORK = 4e11  # multiplications of a look at the shares, about half a minute
 
