@@ -11,7 +11,7 @@ from spectrata.stats.nulls.given import read_given
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.stopping import looks
 from spectrata.stats.observation import moved, observe, pairs_of
-from spectrata.stats.statistics.pairs import Likeness, by_gram, moran, participation_ratio
+from spectrata.stats.statistics.pairs import Likeness, Statistic, by_sums, moran, participation_ratio
 from spectrata.stats.statistics.shares import bands, between_parts, shares
 from spectrata.stats.testing import Cell, run_tests, verdicts
 
@@ -129,7 +129,34 @@ def test_permuted_values_are_those_of_permuted_signals(width, given):
             permuted = permuted if known is None else permuted - known.basis @ (known.basis.T @ permuted)
             expected = [one.value(observe(permuted, pairs, EPS)) for one in statistics]
             np.testing.assert_allclose(drawn, expected, atol=1e-11)
-        np.testing.assert_allclose(by_gram(obs, made), Likeness.permuted(Likeness(), obs, made), atol=1e-11)
+        np.testing.assert_allclose(by_sums(obs, made), Statistic.permuted(Likeness(), obs, made), atol=1e-11)
+
+
+@pytest.mark.parametrize("given", [None, "degree"])
+@pytest.mark.parametrize(("width", "separate"), [(1, False), (3, False), (14, False), (5, True)])
+def test_sums_over_permuted_pairs_equal_the_plain_computation(width, separate, given):
+    graph = nx.barabasi_albert_graph(90, 2, seed=2)
+    graph.add_edges_from([(90, 91), (92, 93)])
+    strat = st.Stratification(graph, 4)
+    values = np.random.default_rng(5).normal(size=(94, width)) ** 3
+    made = orders(1, 94, 0, 23)
+    for hop in strat.hops:
+        pairs = pairs_of(strat, hop)
+        obs = observe(values, pairs, EPS, separate=separate)
+        obs = obs if given is None else obs.beyond(read_given(given, strat).at(pairs.participation))
+        expected = Statistic.permuted(Likeness(), obs, made)
+        np.testing.assert_allclose(by_sums(obs, made), expected, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(by_sums(obs, made[9:11]), expected[9:11], rtol=0, atol=1e-12)
+
+
+def test_a_draw_without_variance_stays_undefined_on_many_pairs():
+    graph = nx.star_graph(6)
+    graph.add_nodes_from(range(7, 20_000))
+    values = np.zeros((20_000, 1))
+    values[:2, 0] = 1.0
+    obs = observe(values, pairs_of(st.Stratification(graph, 1), 1), EPS)
+    made = np.stack([np.arange(20_000), np.roll(np.arange(20_000), 50)])
+    assert np.isnan(Likeness().permuted(obs, made)).tolist() == [False, True]
 
 
 def test_many_columns_have_the_same_r_under_the_same_orders():

@@ -195,6 +195,36 @@ def difference_sums(edges, weights, block, absolute, squared):  # type: ignore[n
 
 
 @_jit(fastmath={"contract"})
+def pair_products(edges, weights, places, values, products):  # type: ignore[no-untyped-def]
+    """``sum w v(x) v(y)`` over all edges, where node x has row ``places[x]`` of ``values (n, c)``; four at a time."""
+    m, width = len(edges), values.shape[1]
+    for e in range(0, m - 3, 4):
+        x0, y0 = places[edges[e, 0]], places[edges[e, 1]]
+        x1, y1 = places[edges[e + 1, 0]], places[edges[e + 1, 1]]
+        x2, y2 = places[edges[e + 2, 0]], places[edges[e + 2, 1]]
+        x3, y3 = places[edges[e + 3, 0]], places[edges[e + 3, 1]]
+        w0, w1, w2, w3 = weights[e], weights[e + 1], weights[e + 2], weights[e + 3]
+        for i in range(width):
+            first = w0 * values[x0, i] * values[y0, i] + w1 * values[x1, i] * values[y1, i]
+            products[i] += first + (w2 * values[x2, i] * values[y2, i] + w3 * values[x3, i] * values[y3, i])
+    for e in range(m - m % 4, m):
+        x0, y0 = places[edges[e, 0]], places[edges[e, 1]]
+        for i in range(width):
+            products[i] += weights[e] * values[x0, i] * values[y0, i]
+
+
+@_jit()
+def permute_rows(values, orders, found):  # type: ignore[no-untyped-def]
+    """Rows of ``values (n, d)`` under B orders side by side, into ``found (n, B d)``."""
+    count, n = orders.shape
+    width = values.shape[1]
+    for i in range(n):
+        for b in range(count):
+            for c in range(width):
+                found[i, b * width + c] = values[orders[b, i], c]
+
+
+@_jit(fastmath={"contract"})
 def stacked_difference_sums(weights, vectors, absolute, squared):  # type: ignore[no-untyped-def]
     """The same sums for stacked graphs: weights ``(g, pairs x < y)``, vectors ``(g, n, c)``, sums ``(g, c)``."""
     count, n, columns = vectors.shape

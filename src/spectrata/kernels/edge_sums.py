@@ -137,6 +137,25 @@ def difference_sums(edges: np.ndarray, weights: np.ndarray, vectors: np.ndarray)
     return absolute, squared
 
 
+def pair_products(edges: np.ndarray, weights: np.ndarray, places: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """``sum w v(x) v(y)`` by column, node x with row ``places[b, x]`` of values: ``(B, n), (n, c) -> (B, c)``."""
+    from spectrata.kernels import compiled
+
+    products = np.zeros((len(places), values.shape[1]))
+    for row, place in zip(products, places, strict=True):
+        compiled.pair_products(edges, weights, place, values, row)
+    return products
+
+
+def permuted_rows(values: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """Rows of values under B orders, side by side: ``(n, d), (B, n) -> (n, B d)``."""
+    from spectrata.kernels import compiled
+
+    found = np.empty((len(values), len(orders) * values.shape[1]))
+    compiled.permute_rows(values, orders, found)
+    return found
+
+
 def stacked_difference_sums(weights: np.ndarray, vectors: np.ndarray, graphs: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """``difference_sums`` of many small graphs over all pairs of nodes.
 

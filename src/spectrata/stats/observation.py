@@ -18,6 +18,7 @@ BATCH = 2**17  # numbers of a batch of permuted values: a megabyte stays in the 
 RANDOM_WALK = "random_walk"
 DENSE_SHARE = 0.1  # of all pairs, from which on a product with a dense matrix is faster
 DENSE_NODES = 5_000
+LARGE_PAIRS = 20_000  # nodes and pairs from which on orders are summed by compiled code, about 20 ms a look
 FEW_PAIRS = 20  # below which a hop is called weak evidence
 
 

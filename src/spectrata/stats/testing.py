@@ -17,8 +17,8 @@ from spectrata.stats.statistics.pairs import GRAM_WIDTH, Likeness, Statistic, la
 from spectrata.stats.statistics.shares import MOST_NODES, NAMES, Share, between_parts, described, shares
 from spectrata.stats.verbs.reading import Column, Reading
 
-WIDE = GRAM_WIDTH - 1  # columns of a vector up to which equal rows are looked for; by_gram takes permutations only
-LANES = 8  # columns that are permuted together at least: a line of the cache
+WIDE = GRAM_WIDTH - 1  # columns of a vector up to which equal rows are looked for; by_sums takes permutations only
+LANES = 32  # columns that are permuted together at least: they share the pairs that are read
 SHARE_WORK = 4e11  # multiplications of a look at the shares, about half a minute
 STATISTICS = ("r", *NAMES)
 NO_PAIRS = "no pair of labelled nodes"
@@ -79,7 +79,7 @@ def _against(
     """Values of cells, and their chance under orders of all rows or within blocks."""
     value = np.stack([cell.statistic.value(cell.obs) for cell in cells], axis=-1)
     n, within = cells[0].obs.n, None if blocks is None else block_orders(blocks)
-    lanes = max(LANES, BATCH // n)
+    lanes = max(LANES, 8 * BATCH // n)
 
     def draw_columns(start: int, stop: int, columns: np.ndarray) -> np.ndarray:  # -> (B, c, S)
         found = np.empty((stop - start, len(columns), len(cells)))

@@ -2,16 +2,19 @@
 
 import math
 from collections.abc import Iterator
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 from typing import NamedTuple
 
 import numpy as np
+
+from spectrata.kernels import threads
 
 # Orders made by one random generator. The generator's counter is the number of the chunk, so that order ``b`` is the
 # same whichever orders are asked for with it.
 CHUNK = 32
 MOST_NUMBERS = 2**20  # of a chunk: large graphs have fewer orders in one
-ORDERS_AT_ONCE = 2**22  # numbers of a batch of orders
+ORDERS_AT_ONCE = 2**24  # numbers of a batch of orders
+THREADS_WORK = 2**19  # numbers of orders that are worth threads, about 5 ms
 MOST_ARRANGEMENTS = 50_000
 LARGE_NODES, FEW_BLOCKS = 100_000, 1_000  # above so many nodes, and below so many blocks, blocks are mixed one by one
 
@@ -23,9 +26,20 @@ def orders(seed: int, n: int, start: int, stop: int, blocks: np.ndarray | None =
     ``blocks (n,)`` nodes change places only with nodes of the same block.
     """
     size = max(1, min(CHUNK, MOST_NUMBERS // max(n, 1)))
-    found = [_chunk(seed, n, chunk, size, blocks) for chunk in range(start // size, -(-stop // size))]
-    first = (start // size) * size
-    return np.concatenate(found)[start - first : stop - first] if found else np.empty((0, n), dtype=np.int64)
+    chunks = range(start // size, -(-stop // size))
+    found = np.empty((len(chunks) * size, n), dtype=np.int64)
+    by_block = None if blocks is None or not len(blocks) or blocks.min() == blocks.max() else _by_block(blocks)
+
+    def fill(chunk: int) -> None:
+        at = (chunk - chunks.start) * size
+        _chunk(seed, chunk, found[at : at + size], blocks, by_block)
+
+    if found.size >= THREADS_WORK:
+        threads.spread(fill, chunks)
+    else:
+        for chunk in chunks:
+            fill(chunk)
+    return found[start - chunks.start * size :][: stop - start]
 
 
 def order_batches(
@@ -38,22 +52,27 @@ def order_batches(
         yield slice(first - start, last - start), orders(seed, n, first, last, blocks)
 
 
-def _chunk(seed: int, n: int, chunk: int, size: int, blocks: np.ndarray | None) -> np.ndarray:
+def _by_block(blocks: np.ndarray) -> np.ndarray:
+    """Nodes in the order of their blocks."""
+    return np.argsort(blocks.astype(np.int16) if blocks.max() < FEW_BLOCKS else blocks, kind="stable")
+
+
+def _chunk(seed: int, chunk: int, found: np.ndarray, blocks: np.ndarray | None, by_block: np.ndarray | None) -> None:
     rng = np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, chunk, 0]))
-    if blocks is None or not len(blocks) or blocks.min() == blocks.max():
-        return rng.permuted(np.broadcast_to(np.arange(n), (size, n)), axis=1)
-    if n > LARGE_NODES and blocks.max() < FEW_BLOCKS:  # sorting takes longer there
-        found = np.empty((size, n), dtype=np.int64)
-        by_block = np.argsort(blocks.astype(np.int16), kind="stable")
-        members = np.split(by_block, np.cumsum(np.bincount(blocks))[:-1])
-        for row, own in product(found, members):
-            row[own] = rng.permutation(own)
-        return found
-    # Random keys below 1 beside the number of the block: sorting mixes the nodes of each block.
-    mixed = np.argsort(blocks + rng.random((size, n)), axis=1)
-    found = np.empty_like(mixed)
-    found[:, np.argsort(blocks, kind="stable")] = mixed
-    return found
+    size, n = found.shape
+    if blocks is None or by_block is None:
+        found[:] = np.arange(n)
+        for row in found:  # the same bits as permuted(axis=1), in half the time
+            rng.shuffle(row)
+    elif n > LARGE_NODES and blocks.max() < FEW_BLOCKS:  # sorting takes longer there
+        bounds = np.cumsum([0, *np.bincount(blocks)])
+        for row in found:
+            mixed = by_block.copy()
+            for first, last in pairwise(bounds.tolist()):
+                rng.shuffle(mixed[first:last])
+            row[by_block] = mixed
+    else:  # Random keys below 1 beside the number of the block: sorting mixes the nodes of each block.
+        found[:, by_block] = np.argsort(blocks + rng.random((size, n)), axis=1)
 
 
 class Arrangements(NamedTuple):

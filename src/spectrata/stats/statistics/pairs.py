@@ -8,10 +8,15 @@ At K = 1 it is the assortativity coefficient of numbers, and for labels adjusted
 
 import numpy as np
 
-from spectrata.stats.observation import Ends, Observation, moved
+from spectrata.kernels import threads
+from spectrata.kernels.edge_sums import pair_products, permuted_rows
+from spectrata.stats.observation import LARGE_PAIRS, Ends, Observation, moved
 
 GRAM_WIDTH = 12  # columns from which on inner products of rows are read instead of made again for every order
 GRAM_NODES = 6_000
+COLUMNS_SHARE = 10  # separate columns are at least 20
+BY_SUMS = 2**20  # numbers of a batch of orders
+CANCELLED = 1e-4  # share of the squares below which their sum less that of the mean has lost digits
 
 
 class Statistic:
@@ -42,51 +47,77 @@ class Likeness(Statistic):
         return (products if obs.separate else products.sum(axis=1)) / ends.variation
 
     def permuted(self, obs: Observation, orders: np.ndarray) -> np.ndarray:
-        """r under orders; of wide vectors from their inner products."""
-        if not obs.separate and obs.width >= GRAM_WIDTH and obs.n <= GRAM_NODES:
-            return by_gram(obs, orders)
-        return super().permuted(obs, orders)
+        """r under orders; of wide vectors and on many pairs by sums over the values as they are."""
+        if not (is_wide(obs) or is_large(obs)):
+            return super().permuted(obs, orders)
+        found = by_sums(obs, orders)
+        again = np.flatnonzero(np.isnan(found).reshape(len(orders), -1).any(axis=1))
+        found[again] = super().permuted(obs, orders[again]) if len(again) else found[again]
+        return found
 
 
-def by_gram(obs: Observation, orders: np.ndarray) -> np.ndarray:
-    """r of wide vectors from their inner products: the cost of an order hardly depends on the width.
+def is_wide(obs: Observation) -> bool:
+    """Whether inner products of rows are read instead of made again for every order."""
+    return not obs.separate and obs.width >= GRAM_WIDTH and obs.n <= GRAM_NODES
 
-    With x the permuted rows, covariates Q and y = x - Q Q^T x, every sum over y is one over x less sums over Q^T x.
+
+def is_large(obs: Observation) -> bool:
+    """Whether there are enough pairs for compiled code; many columns share what an order costs."""
+    return (obs.n + len(obs.pairs.ends)) * (COLUMNS_SHARE if obs.separate else 1) >= LARGE_PAIRS
+
+
+def by_sums(obs: Observation, orders: np.ndarray) -> np.ndarray:
+    """r from sums over permuted rows x, not over what is left of them less a mean; NaN where too many digits cancel.
+
+    With covariates Q and y = x - Q Q^T x, every sum over y is one over x less sums over Q^T x. Inner products of wide
+    vectors are read, so that the cost of an order hardly depends on the width. Of separate columns the pairs and the
+    covariates change places instead, once for all columns.
     """
-    pairs, n = obs.pairs, obs.n
-    flat = obs.gram.ravel()
-    squares = np.diag(obs.gram)
-    x, y = pairs.nodes[pairs.ends.T]
-    k = pairs.participation
-    basis = np.full((n, 1), 1 / np.sqrt(n)) if obs.given is None else obs.given.basis
+    pairs, n, wide = obs.pairs, obs.n, is_wide(obs)
+    k, edges = pairs.participation, pairs.stratum.edges
+    basis = np.empty((n, 0)) if obs.given is None else obs.given.basis[:, 1:]  # x has mean 0 in every order
     weighted = np.zeros_like(basis)
     weighted[pairs.nodes] = pairs.matrix @ basis[pairs.nodes]
     sums = np.column_stack([k, basis, weighted, k[:, None] * basis])  # (n, 1 + 3 q)
-    inside = (basis.T @ weighted, basis.T @ (k[:, None] * basis), basis.T @ k)
-    found = np.empty(len(orders))
-    step = max(1, 2**20 // max(len(x), sums.size))
-    for start in range(0, len(orders), step):
+    within, within_k, ends_of = basis.T @ weighted, basis.T @ (k[:, None] * basis), basis.T @ k
+    places = [1, 1 + basis.shape[1], 1 + 2 * basis.shape[1]]
+    squares = np.diag(obs.gram) if wide else obs.values**2
+    total = (lambda each: each) if obs.separate else (lambda each: each.sum(axis=1))
+    found = np.empty((len(orders), obs.width) if obs.separate else len(orders))
+    size = sums.size + len(edges) if wide else sums.size if obs.separate else n
+    step = max(1, BY_SUMS // size)
+
+    def run(start: int) -> None:
         part = orders[start : start + step]
-        products = flat[part[:, x] * n + part[:, y]] @ (2 * pairs.weights)  # tr x^T W x
-        back = np.empty_like(part)
-        np.put_along_axis(back, part, np.broadcast_to(np.arange(n), part.shape), axis=1)
-        q = basis.shape[1]
-        made = np.matmul(sums[back].transpose(0, 2, 1), obs.values)  # (B, 1 + 3 q, d)
-        ends, left, by_pair, by_k = made[:, 0], made[:, 1 : 1 + q], made[:, 1 + q : 1 + 2 * q], made[:, 1 + 2 * q :]
-        if obs.given is None:  # the rows have mean 0 in every order
-            left = np.zeros_like(left)
-        cross = products - 2 * _inner(left, by_pair) + _inner(left, np.einsum("pq,bqd->bpd", inside[0], left))
-        lengths = squares[part] @ k - 2 * _inner(left, by_k) + _inner(left, np.einsum("pq,bqd->bpd", inside[1], left))
-        mean = ends - np.einsum("q,bqd->bd", inside[2], left)
-        common = np.sum(mean**2, axis=1) / pairs.total
-        variation = lengths - common
-        variation = np.where(variation > obs.rounding**2 * pairs.total, variation, np.nan)
-        found[start : start + step] = (cross - common) / variation
+        if wide or obs.separate:
+            back = np.empty_like(part)
+            np.put_along_axis(back, part, np.broadcast_to(np.arange(n), part.shape), axis=1)
+            made = np.matmul(sums[back].transpose(0, 2, 1), obs.values)  # (B, 1 + 3 q, d)
+        if wide:
+            x, y = part[:, edges[:, 0]], part[:, edges[:, 1]]
+            products = 2 * (obs.gram.ravel()[x * n + y] @ pairs.weights)[:, None]  # (B, 1): tr x^T W x
+            lengths = (squares[part] @ k)[:, None]
+        elif obs.separate:
+            products, lengths = 2 * pair_products(edges, pairs.weights, part, obs.values), k[back] @ squares
+        else:
+            x = permuted_rows(obs.values, part)  # (n, B d)
+            made = (sums.T @ x).reshape(-1, len(part), obs.width).transpose(1, 0, 2)
+            products = 2 * pair_products(edges, pairs.weights, np.arange(n)[None], x).reshape(len(part), -1)
+            lengths = np.einsum("n,nf,nf->f", k, x, x, optimize=False).reshape(len(part), -1)
+        ends, left, by_pair, by_k = np.split(made, places, axis=1)
+        common = (ends[:, 0] - np.einsum("q,bqd->bd", ends_of, left)) ** 2 / pairs.total
+        cross = total(products) - total(2 * _inner(left, by_pair) - _inner(left, within @ left) + common)
+        variation = total(lengths) - total(2 * _inner(left, by_k) - _inner(left, within_k @ left) + common)
+        clear = variation > np.maximum(obs.rounding**2 * pairs.total, CANCELLED * total(lengths))
+        found[start : start + step] = cross / np.where(clear, variation, np.nan)
+
+    with threads.blas_limit(1):
+        threads.spread(run, range(0, len(orders), step))
     return found
 
 
 def _inner(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.einsum("bqd,bqd->b", a, b)
+    return np.einsum("bqd,bqd->bd", a, b)
 
 
 def largest_pair(obs: Observation) -> np.ndarray:
