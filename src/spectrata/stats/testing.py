@@ -145,7 +145,7 @@ def verdicts(p: Any, tail: Any, p_given: Any, tail_given: Any, given: str) -> np
     first, second = p <= LEVEL, p_given <= LEVEL  # NaN does not reject
     side, side_given = (np.where(one > 0, "alike", "unlike") for one in (tail, tail_given))
     words: list[tuple[Any, Any]] = [
-        (np.isnan(p), "undefined"),
+        (np.isnan(p), "not tested"),
         (first & second & (tail == tail_given) if given else first, side),
         (first & second, f"reversed given {given}"),
         (first, f"not beyond {given}"),
@@ -209,7 +209,8 @@ class Results:
     def verdicts(self) -> np.ndarray:
         """The words of all tests as tests of r, ``(S, T, C, H)``."""
         tail, tail_given = self.made.chance.tail, self.made.given.tail
-        return verdicts(self.decides[0], tail, self.decides[1], tail_given, self.given)
+        words = verdicts(self.decides[0], tail, self.decides[1], tail_given, self.given)
+        return np.where(np.isnan(self.made.value), "undefined", words)
 
     def _one_column(self, index: int, column: Column, pairs: list[Pairs]) -> None:
         cells = {}
