@@ -308,3 +308,14 @@ def test_a_share_below_chance_is_of_the_kind_chance_and_the_texts_say_so():
     assert "the signal is less rough than chance" in rough.text
     assert "less rough than chance" in type(rough).__doc__
     assert "less rough" in (DOCS / "reading.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("graph", [nx.star_graph(60), nx.complete_bipartite_graph(3, 80)])
+def test_where_degree_fixes_r_given_the_table_says_so(graph):
+    values = np.random.default_rng(0).normal(size=len(graph))
+    found = st.correlogram(graph, values, hops=1)
+    assert float(found["p_given"][0]) == 1
+    assert found["status"].item().startswith("r given is the same in every order")
+    said = " ".join(str(st.diagnose(graph, values, hops=1)).split())
+    assert "degree alone fixes it, and no test can reject" in said
+    assert "alone fixes" not in str(st.diagnose(nx.path_graph(60), values[:60], hops=1))
