@@ -47,8 +47,8 @@ def local(
         text(graph_line(graph_facts(strat, graph.graph)))
         fields = ("snapshot", "column", *(["hop"] if ds.sizes["hop"] > 1 else []), "node", "verdict", "r", "p", "q")
         row_table(rows[:top], {name.replace("_", " "): name for name in (*fields, "q_given")}, left=NAMES)
-        known = f"; given: {listed(names)} accounted for" if names else ""
-        text(f"r: the node's part of the correlation; q: false discovery rate over nodes{known}.")
+        account = f"; given: {listed(names)} accounted for" if names else ""
+        text(f"r: the node's part of the correlation; q: false discovery rate over nodes{account}.")
         if folder is None:
             text(f"The first {min(top, len(rows))} by q; -o DIR writes all.")
     facts = {"command": "local", "graph": graph.graph, "signal": signal.signal, **ds.attrs}
