@@ -313,3 +313,37 @@ def test_hops_that_are_not_understood(text):
 def test_options_that_are_not_understood(text):
     with pytest.raises(OptionError, match="--ln-vx"):
         options.parse_options(text, "--ln-vx")
+
+
+# ---- what the second test accounts for, in words
+
+
+@pytest.mark.parametrize(("given", "words"), [("none", ""), ("degree", "degree"), ("batch", "batch")])
+def test_words_name_what_was_accounted_for(karate, given, words):
+    rows = np.random.default_rng(0).normal(size=34)
+    graph = nx.path_graph(34)
+    nx.set_node_attributes(graph, {node: "ab"[node % 2] for node in graph}, "batch")
+    nx.write_graphml(graph, "path.graphml")
+    lines = [f"{node},{node},{rows[node]}\n" for node in range(34)]
+    Path("table.csv").write_text("node,up,noise\n" + "".join(lines))
+    result = run("profile", "path.graphml", "table.csv", "--hops", "1", "--given", given)
+    assert result.exit_code == 0, result.stderr
+    said = " ".join(result.stdout.split())
+    beyond = f"more than chance and {words} explain " if words else "more than chance explains "
+    assert "In 1 of 2 columns neighbours are alike, " + beyond in said
+    assert ("given:" in said, f"given: {words} accounted for" in said) == (bool(words), bool(words))
+    local = run("local", "path.graphml", "table.csv", "--draws", "99", "--given", given)
+    assert local.exit_code == 0, local.stderr
+    said = " ".join(local.stdout.split())
+    assert f"beyond chance{' and ' * bool(words)}{words}" in said
+    assert ("given:" in said, f"given: {words} accounted for" in said) == (bool(words), bool(words))
+
+
+def test_columns_without_draws_are_described(karate):
+    Path("table.csv").write_text("node,same,degree\n" + "".join(f"{node},1,{node % 7}\n" for node in range(34)))
+    result = run("profile", "karate.txt", "table.csv", "--hops", "1", "--draws", "0")
+    assert result.exit_code == 0, result.stderr
+    said = " ".join(result.stdout.split())
+    assert "Not tested, since constant: same." in said
+    assert "Described, not tested: degree." in said
+    assert "of 0 columns" not in said

@@ -258,8 +258,22 @@ def test_remarks_say_what_makes_a_hop_weak():
         ((0.2, 1), (0.02, -1), "unlike only given degree"),
         ((0.01, 1), (0.02, -1), "reversed given degree"),
         ((0.2, 1), (0.6, -1), "chance"),
-        ((np.nan, 0), (0.6, -1), "undefined"),
+        ((np.nan, 0), (0.6, -1), "not tested"),
     ],
 )
 def test_verdicts(first, second, word):
     assert verdicts(*first, *second, "degree").item() == word
+
+
+def test_without_draws_a_verdict_is_not_tested_and_a_constant_undefined():
+    values = np.column_stack([np.arange(12.0), np.ones(12)])
+    found = st.correlogram(nx.path_graph(12), values, hops=1, columns="separate", draws=0)
+    assert found["verdict"].values.ravel().tolist() == ["not tested", "undefined"]
+
+
+def test_the_footnote_has_covariates_in_the_plural():
+    graph = nx.barabasi_albert_graph(60, 2, seed=0)
+    degree = np.array([float(graph.degree[node]) for node in graph])
+    said = " ".join(str(st.diagnose(graph, degree, hops=1, given=degree)).split())
+    assert "missing where covariates explain the whole signal" in said
+    assert "missing where degree explains the whole signal" in " ".join(str(st.diagnose(graph, degree, hops=1)).split())

@@ -1,6 +1,7 @@
 """correlogram, homophily, diagnose and rank_columns: names, words, tables, refusals, and the level of their tests."""
 
 import json
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -12,6 +13,7 @@ from spectrata.errors import DuplicateNameError, OptionError, ResultError, Signa
 from spectrata.stats.findings.sentences import column_sentences
 
 KARATE = nx.karate_club_graph()
+DOCS = Path(__file__).parents[1] / "docs"
 VARIABLES = {"r", "p", "p_family", "r_given", "p_given", "p_family_given", "verdict", "near_level", "chance_low"}
 VARIABLES |= {"chance_high", "participation", "between_parts", "geary", "status"}
 
@@ -288,3 +290,32 @@ def test_the_frame_has_one_column_for_each_field():
     where, numbers = ["kind", "statistic", "hop", "column", "snapshot"], ["value", "chance_low", "chance_high"]
     tests = ["p", "p_family", "value_given", "p_given", "p_family_given"]
     assert list(frame) == [*where, *numbers, *tests, "verdict", "beyond_degree", "near_level", "text"]
+
+
+def test_p_of_a_column_depends_on_the_table_only_above_twenty_columns():
+    graph, values = nx.cycle_graph(60), np.random.default_rng(2).normal(size=(60, 21))
+    p = [st.correlogram(graph, values[:, :many], hops=1, columns="separate")["p"].values[:2, 0] for many in (2, 20, 21)]
+    np.testing.assert_array_equal(p[0], p[1])
+    assert (p[0] != p[2]).any()
+    for page in (st.correlogram.__doc__, (DOCS / "architecture.md").read_text(encoding="utf-8")):
+        assert "above 20 columns" in page
+
+
+def test_a_share_below_chance_is_of_the_kind_chance_and_the_texts_say_so():
+    found = st.diagnose(nx.karate_club_graph(), "club", hops=1, weights=False)
+    rough = next(one for one in found if one.statistic == "rough")
+    assert (rough.kind, rough.p_family <= 0.05) == ("chance", True)
+    assert "the signal is less rough than chance" in rough.text
+    assert "less rough than chance" in type(rough).__doc__
+    assert "less rough" in (DOCS / "reading.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("graph", [nx.star_graph(60), nx.complete_bipartite_graph(3, 80)])
+def test_where_degree_fixes_r_given_the_table_says_so(graph):
+    values = np.random.default_rng(0).normal(size=len(graph))
+    found = st.correlogram(graph, values, hops=1)
+    assert float(found["p_given"][0]) == 1
+    assert found["status"].item().startswith("r given is the same in every order")
+    said = " ".join(str(st.diagnose(graph, values, hops=1)).split())
+    assert "degree alone fixes it, and no test can reject" in said
+    assert "alone fixes" not in str(st.diagnose(nx.path_graph(60), values[:60], hops=1))

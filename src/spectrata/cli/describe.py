@@ -99,18 +99,19 @@ def statuses(rows: list[dict[str, Any]]) -> None:
             text(f"At {hops(sorted(set(some)))}: {words}.")
 
 
-def print_ranking(found: "pd.DataFrame", top: int, rest: str) -> None:
+def print_ranking(found: "pd.DataFrame", given: Any, top: int, rest: str) -> None:
     """A sentence about all columns, and the clearest of them."""
-    from spectrata.stats.findings.sentences import column_sentences
+    from spectrata.stats.findings.sentences import column_sentences, covariate_names, listed
 
-    for line in column_sentences(found):
+    for line in column_sentences(found, given):
         text(line)
     rows = found.head(top).assign(scale=found["scale"].astype("string").fillna(""))
     names = ("column", "verdict", "r", "q", "r_given", "q_given", "reach", "scale")
     row_table(rows.to_dict("records"), {name.replace("_", " "): name for name in names}, left=NAMES)
     scale = "; scale: quarter of the frequencies, 1 smooth, 4 rough" if any(rows["scale"]) else ""
+    known = f"given: {listed(covariate_names(given))} accounted for; " if covariate_names(given) else ""
     text(
-        "r: correlation between neighbours; q: false discovery rate over columns; given: degree accounted for; "
+        f"r: correlation between neighbours; q: false discovery rate over columns; {known}"
         f"reach: last hop of the same verdict{scale}."
     )
     if len(found) > top:

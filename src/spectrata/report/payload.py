@@ -326,7 +326,7 @@ def _notes(found: Profile) -> list[str]:
     if isinstance(last, int) and diameter is not None and diameter > last:
         notes.append(f"Hops {last + 1} to {diameter} were not asked for; hops={diameter} reads them too.")
     if found.ranking is not None:
-        notes += column_sentences(found.ranking)
+        notes += column_sentences(found.ranking, found.given)
     return list(dict.fromkeys(notes))
 
 

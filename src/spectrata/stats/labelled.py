@@ -24,7 +24,7 @@ LONG_NAMES = {
     "p_family_given": "p_given corrected over the hops and snapshots",
     "q": "false discovery rate over columns or nodes (Benjamini and Hochberg)",
     "q_given": "the same given the covariates",
-    "verdict": "alike, unlike, chance, or how the two tests differ, at the level .05",
+    "verdict": "alike, unlike, chance, how the two tests differ at the level .05, or not tested, or undefined",
     "near_level": "whether a corrected p is so near .05 that more permutations could change the verdict",
     "chance_low": "2.5 % quantile of r under permutation, of one hop at a time",
     "chance_high": "97.5 % quantile of r under permutation, of one hop at a time",

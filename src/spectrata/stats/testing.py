@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.stats.nulls.columns import MANY, run_columns
-from spectrata.stats.nulls.correction import over_columns
+from spectrata.stats.nulls.correction import TIE, over_columns
 from spectrata.stats.nulls.given import Covariates, read_given
 from spectrata.stats.nulls.orders import Arrangements, arrangements, block_orders, order_batches
 from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
@@ -145,7 +145,7 @@ def verdicts(p: Any, tail: Any, p_given: Any, tail_given: Any, given: str) -> np
     first, second = p <= LEVEL, p_given <= LEVEL  # NaN does not reject
     side, side_given = (np.where(one > 0, "alike", "unlike") for one in (tail, tail_given))
     words: list[tuple[Any, Any]] = [
-        (np.isnan(p), "undefined"),
+        (np.isnan(p), "not tested"),
         (first & second & (tail == tail_given) if given else first, side),
         (first & second, f"reversed given {given}"),
         (first, f"not beyond {given}"),
@@ -209,7 +209,8 @@ class Results:
     def verdicts(self) -> np.ndarray:
         """The words of all tests as tests of r, ``(S, T, C, H)``."""
         tail, tail_given = self.made.chance.tail, self.made.given.tail
-        return verdicts(self.decides[0], tail, self.decides[1], tail_given, self.given)
+        words = verdicts(self.decides[0], tail, self.decides[1], tail_given, self.given)
+        return np.where(np.isnan(self.made.value), "undefined", words)
 
     def _one_column(self, index: int, column: Column, pairs: list[Pairs]) -> None:
         cells = {}
@@ -259,6 +260,8 @@ class Results:
     def _describe(self, index: int, column: Column, pairs: list[Pairs]) -> None:
         """Say why r is undefined, where covariates leave nothing, or what makes a hop weak evidence."""
         value, value_given = (one[0, :, index] for one in (self.made.value, self.made.value_given))
+        free, held = ((one.high - one.low)[0, :, index] <= TIE for one in (self.made.chance, self.made.given))
+        fixed = held & ~free  # covariates leave r the same in every order
         for t, h in np.ndindex(value.shape):
             words = pairs[h].remark
             if column.lacks(t):
@@ -268,6 +271,8 @@ class Results:
             elif self.covariates is not None and self.at and np.isnan(value_given[t, h]):
                 why = self.covariates.of(column.rows).why_untested(pairs[h].participation)
                 words = f"{why}; {words}" if words else why
+            elif fixed[t, h]:
+                words = f"r given is the same in every order; {words}".removesuffix("; ")
             self.status[t, index, h] = words or "ok"
 
 

@@ -23,6 +23,7 @@ def local(
 
     from spectrata.cli import files
     from spectrata.cli.describe import NAMES, graph_facts, graph_line, rows_of
+    from spectrata.stats.findings.sentences import covariate_names, listed
     from spectrata.stats.verbs.local import WORDS
     from spectrata.stats.verbs.local import local as compute
 
@@ -38,14 +39,16 @@ def local(
         known = {word for kind in WORDS.values() for word in kind.values()}
         words = Counter(row["verdict"] for row in rows if row["verdict"] in known)
         where = "neighbours" if ds["hop"].values.tolist() == [1] else "nodes at these hops"
-        beyond = f"chance and {ds.attrs['given']}" if ds.attrs["given"] else "chance"
+        names = covariate_names(chance.arguments()["given"])
+        beyond = listed(["chance", *names])
         said = ", ".join(f"{number:,} {word}" for word, number in words.most_common())
         many = f"{words.total():,} of {len(rows):,} nodes stand out from their {where} beyond {beyond}: {said}."
         text(many if words else f"No node is like or unlike its {where} beyond {beyond} (q > .05).")
         text(graph_line(graph_facts(strat, graph.graph)))
-        names = ("snapshot", "column", *(["hop"] if ds.sizes["hop"] > 1 else []), "node", "verdict", "r", "p", "q")
-        row_table(rows[:top], {name.replace("_", " "): name for name in (*names, "q_given")}, left=NAMES)
-        text("r: the node's part of the correlation; q: false discovery rate over nodes; given: degree accounted for.")
+        fields = ("snapshot", "column", *(["hop"] if ds.sizes["hop"] > 1 else []), "node", "verdict", "r", "p", "q")
+        row_table(rows[:top], {name.replace("_", " "): name for name in (*fields, "q_given")}, left=NAMES)
+        account = f"; given: {listed(names)} accounted for" if names else ""
+        text(f"r: the node's part of the correlation; q: false discovery rate over nodes{account}.")
         if folder is None:
             text(f"The first {min(top, len(rows))} by q; -o DIR writes all.")
     facts = {"command": "local", "graph": graph.graph, "signal": signal.signal, **ds.attrs}

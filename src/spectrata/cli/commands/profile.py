@@ -223,7 +223,7 @@ def print_answer(found: "Profile", graph: str, signal: str) -> None:
     if found.ranking is not None:
         text(f"{signal}: {len(found.ranking)} columns, each by itself")
         text(graph_line(graph_facts(found.strat, graph)))
-        print_ranking(found.ranking, TOP, "--csv writes all")
+        print_ranking(found.ranking, found.given, TOP, "--csv writes all")
         return
     tables = hop_rows(findings)
     several = [found.headline(f"snapshot {place[1]}", *place) for place in tables] if len(tables) > 1 else []

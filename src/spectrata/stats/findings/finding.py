@@ -27,9 +27,10 @@ class Finding:
     """One test or description.
 
     ``kind`` is "alike" or "unlike" (the tail of p), "smooth", "rough", "coarse" (follows the main divide), or "chance"
-    where the permutation test does not reject; "dominated" where few nodes hold the signal; "undefined"; for layers of
-    a watched model "collapsed", "not_collapsed", "dead", "not_finite" or "training". ``p`` is of this test by itself,
-    ``p_family`` corrected over everything the call looked at (over columns: the false discovery rate q).
+    where the permutation test does not reject, and where a share lies below chance ("less rough than chance", which
+    has no kind of its own although its p is small); "dominated" where few nodes hold the signal; "undefined"; for
+    layers of a watched model "collapsed", "not_collapsed", "dead", "not_finite" or "training". ``p`` is of this test by
+    itself, ``p_family`` corrected over everything the call looked at (over columns: the false discovery rate q).
 
     Examples
     --------

@@ -215,22 +215,38 @@ def _where(some: list[Any], diameter: int | None) -> str:
     return f"from {first} hops on" if last == diameter else f"at {runs(some)} hops"
 
 
-def column_sentences(table: "pd.DataFrame") -> list[str]:
+def covariate_names(given: Any) -> list[str]:
+    """The names of ``given=``; "the covariates" where they are arrays or tables, nothing where there are none.
+
+    Examples
+    --------
+    >>> covariate_names("degree"), covariate_names(["degree", "batch"]), covariate_names(None)
+    (['degree'], ['degree', 'batch'], [])
+    """
+    if given is None or given is False:
+        return []
+    some = given if isinstance(given, (list, tuple)) else [given]
+    return list(some) if all(isinstance(one, str) for one in some) else ["the covariates"]
+
+
+def column_sentences(table: "pd.DataFrame", given: Any = "degree") -> list[str]:
     """How many columns of a ranking are alike or unlike, the clearest, and how far they reach."""
-    hop, total = table["hop"].iloc[0], int(table["q"].notna().sum())
-    found = []
+    hop, total, names = table["hop"].iloc[0], int(table["q"].notna().sum()), covariate_names(given)
+    found, explain = [], f"{listed(['chance', *names])} {'explain' if names else 'explains'}"
     for word in ("alike", "unlike"):
         part = table[table["verdict"] == word]
         if len(part):
             best = ", ".join(_named(row, word) for row in part.head(3).to_dict("records"))
-            what = f"are {word}, more than chance and degree explain (q <= {LEVEL}); clearest: {best}."
+            what = f"are {word}, more than {explain} (q <= {LEVEL}); clearest: {best}."
             found.append(f"In {len(part)} of {total} columns {nodes(hop)} {what}")
     if other := int(table["verdict"].str.startswith("not beyond").sum()):
-        found.append(f"In {other} of {total} columns degree may explain why r differs from chance.")
-    if not found:
+        found.append(f"In {other} of {total} columns {listed(names)} may explain why r differs from chance.")
+    if total and not found:
         found = [f"In none of {total} columns {nodes(hop)} are more alike or more unlike than chance (q > {LEVEL})."]
-    constant = table["column"][table["q"].isna()].tolist()
-    return found + ([f"Not tested, since constant: {listed(constant)}."] if constant else [])
+    constant, untested = table["r"].isna(), table["q"].isna()
+    for words, some in (("Not tested, since constant", constant), ("Described, not tested", untested & ~constant)):
+        found += [f"{words}: {listed(table['column'][some].tolist())}."] if some.any() else []
+    return found
 
 
 def _named(row: dict[Any, Any], word: str) -> str:

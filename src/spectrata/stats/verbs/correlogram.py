@@ -59,7 +59,8 @@ def correlogram(
         Largest number of permutations; by default 9,999 up to 300 nodes, beyond 999, and 9,999 where p is near .05.
         0 for no p.
     seed : int
-        p of the same signal and seed is the same in every call.
+        p of the same signal and seed is the same in every call; above 20 columns each column stops drawing early
+        (Besag and Clifford 1991), and its p differs from that of the column in a smaller table by chance.
     write : bool
         Put the result into the AnnData, too (``adata.uns``).
 

@@ -171,7 +171,6 @@ def _chance(likeness: LocalLikeness, at: tuple[int, ...], seed: int) -> Chance:
 
 def _words(found: dict[str, np.ndarray], reading: Reading, given: str) -> np.ndarray:
     words = verdicts(found["q"], found["tail"], found["q_given"], found["tail_given"], given).astype(object)
-    words[np.isnan(found["q"])] = "not tested"
     for cell in zip(*np.nonzero(np.isin(words, ("alike", "unlike"))), strict=True):
         kind, tail = reading.columns[cell[1]].kind, int(found["tail"][cell])
         key: Any = (tail, int(found["side"][cell])) if kind == "numbers" else tail
