@@ -46,6 +46,14 @@ def test_influence_needs_a_sample_and_a_hop(given):
         influence(Net(), small_data(), **given)
 
 
+def test_influence_needs_features():
+    data = small_data()
+    data.x = None
+    for one in (data, object()):
+        with pytest.raises(OptionError, match="data has no tensor x"):
+            influence(Net(), one)
+
+
 def test_the_hops_of_a_large_graph_are_named():
     settings = Recorder(small_data(), algorithms="gft").settings
     for hops, found in (("auto", (1,)), (3, (1, 2, 3)), ([2, 5], (2, 5))):

@@ -77,6 +77,8 @@ def influence(
         from torch_geometric.utils.influence import jacobian_l1_agg_per_hop
     except ImportError:
         raise missing_extra("torch-geometric", "torch", "Influence per hop") from None
+    if not isinstance(getattr(data, "x", None), torch.Tensor):
+        raise OptionError("data has no tensor x; give a torch_geometric Data with features as x and its edge_index.")
     n = int(data.num_nodes)
     if samples < 1 or hops < 1:
         raise OptionError(f"samples={samples} and hops={hops} must be at least 1.")

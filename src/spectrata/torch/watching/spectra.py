@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TOO_LARGE = "undefined: magnitudes leave the range of double precision"
 LARGEST = 1e305  # value above which they do
 COMPONENTS = 32  # bands that take the place of components of a large graph
-TOLERANCE = 0.02  # of cumulative shares: some 40 Lanczos steps for bands of equal width, whatever the graph
+TOLERANCE = 0.02  # of cumulative shares, for bands with edges spaced by "log"
 
 
 @dataclass(frozen=True, eq=False)
