@@ -11,7 +11,6 @@ Readers of spectra (bands, summary, compare, response) are in ``brute_readers``.
 
 import itertools
 from dataclasses import dataclass
-from functools import lru_cache
 
 import networkx as nx
 import numpy as np
@@ -23,7 +22,6 @@ UNCLEAR = (1e-11, 1e-4)  # gaps between these fractions leave open whether an ei
 INVARIANT = ("gft", "apprx_ls", "in_agg")  # their l2 norm over an eigenspace does not depend on the basis
 ALGORITHMS = (*INVARIANT, "adj_diff")
 LAPLACIANS = ("combinatorial", "random_walk", "normalized")
-FIXED = 1e-12  # a variance below this fraction of the squared mean is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,39 +235,12 @@ def is_determined(algorithm, op):
 # --- The permutation null of gft energies -------------------------------------------------------------------
 
 
-@lru_cache(maxsize=32)
-def _patterns(n):
-    """For all index quadruples, which of the 15 patterns of equality they have; and distinct values in each."""
-    i, j, k, m = np.meshgrid(*[np.arange(n)] * 4, indexing="ij")
-    code = ((i == j) * 1 + (i == k) * 2 + (i == m) * 4 + (j == k) * 8 + (j == m) * 16 + (k == m) * 32).ravel()
-    distinct = {}
-    for quadruple in itertools.product(range(min(n, 4)), repeat=4):
-        equal = [a == b for a, b in itertools.combinations(quadruple, 2)]
-        distinct[sum(bit << place for place, bit in enumerate(equal))] = len(set(quadruple))
-    falling = np.ones(64)
-    for pattern, count in distinct.items():
-        falling[pattern] = np.prod(np.arange(n, n - count, -1, dtype=float))
-    return code, falling
-
-
-def form_moments(p, g):
-    """Mean and variance of sum_ij P_ij G_pi(i)pi(j) over all permutations pi, for any two symmetric matrices."""
-    n = len(p)
-    mean = np.trace(p) * np.trace(g) / n
-    mean += (p.sum() - np.trace(p)) * (g.sum() - np.trace(g)) / (n * (n - 1))
-    code, falling = _patterns(n)
-    sums = [np.bincount(code, np.multiply.outer(x, x).ravel(), 64) for x in (p, g)]
-    second = np.sum(sums[0] * sums[1] / falling)
-    return mean, second - mean**2
-
-
-def null_moments(op, t, columns):
-    """Mean and standard deviation of the gft energy of some components under permutations of the nodes."""
+def null_mean(op, t, columns):
+    """The gft energy of some components, mean over all orders of the nodes."""
     a = op.dual[:, columns]
     if op.laplacian != "normalized" and not np.any(op.space[columns] == 0):
         t = centred(t)  # these columns add to zero: the mean plays no part
     t = np.asarray(t, dtype=float)
-    scale = np.abs(t).max() or 1.0
-    mean, variance = form_moments(a @ a.T, (t / scale) @ (t / scale).T)
-    variance = variance if variance > FIXED * mean**2 else 0.0
-    return mean * scale**2, np.sqrt(variance) * scale**2
+    p, g, n = a @ a.T, t @ t.T, len(t)
+    apart = (p.sum() - np.trace(p)) * (g.sum() - np.trace(g)) / (n * (n - 1))
+    return np.trace(p) * np.trace(g) / n + apart

@@ -256,12 +256,6 @@ class TestCleaning:
         assert len(one.digest) == 64
         assert pickle.loads(pickle.dumps(one)).digest == one.digest
 
-    def test_a_million_edges(self) -> None:
-        pairs = np.random.default_rng(0).integers(0, 300_000, (1_000_000, 2))
-        with pytest.warns(SpectrataWarning):
-            graph = as_graph(edges=pairs)
-        assert graph.n_edges > 999_000
-
 
 class TestRefused:
     @pytest.mark.parametrize("graph", [[[0, 1], [1, 0]], np.array([[0, 1], [1, 2]])])

@@ -252,8 +252,9 @@ class TestStores:
         with contextlib.suppress(errors.ResultError):  # what is no list of arrays is made again from the arrays
             bring("open", store)
 
-    def test_a_lost_edge_is_noticed(self, store):
-        for chunk in (store / "edges").glob("[0-9]*"):
+    @pytest.mark.parametrize("lost", ["edges", "magnitude"])
+    def test_a_lost_chunk_is_noticed(self, store, lost):
+        for chunk in list((store / lost).glob("[0-9]*")):
             chunk.unlink()
         refused("open", store, errors.ResultError)
 

@@ -24,25 +24,14 @@ from spectrata.many.store import ResultStore, open_many
 from spectrata.results.schema import FIELDS, check, each_graph, options_of, view
 
 
-def test_values_are_those_of_spectra_and_failures_say_why():
+def test_failures_say_why():
     pairs = make_pairs(9, bad=(4,))
     ds = st.spectra_many(pairs, chunk=3)
     assert ds["state"].values.tolist() == ["done"] * 4 + ["failed"] + ["done"] * 4
     assert ds["error"].values[4].startswith("NodeCountError: The signal has")
     assert np.isnan(ds["magnitude"].values[4]).all()
-    for i in (0, 5, 8):
-        one = st.spectra(pairs[i][1], pairs[i][2])
-        hops, n = one.sizes["hop"], one.sizes["component"]
-        mine = ds.isel(graph=i)
-        np.testing.assert_allclose(mine["eigenvalue"].values[:hops, :n], one["eigenvalue"], atol=1e-10)
-        np.testing.assert_allclose(mine["gradient_norm"].values[:hops], one["gradient_norm"], rtol=1e-10)
-        single = one["multiplicity"].values == 1
-        for algorithm in ("gft", "apprx_ls", "in_agg", "adj_diff"):
-            a = mine["magnitude"].loc[algorithm].values[:hops, :n][single]
-            np.testing.assert_allclose(a, one["magnitude"].loc[algorithm].values[single], atol=1e-9)
-        assert np.isnan(mine["magnitude"].values[:, hops:]).all()
-        assert set(mine["status"].values[:, hops:].ravel()) <= {"past the diameter"}
-        assert mine["graph_hash"] == one.attrs["graph_hash"]
+    for i in (0, 5, 8):  # the numbers are compared in test_many_stacked
+        assert ds["graph_hash"][i] == st.spectra(pairs[i][1], pairs[i][2]).attrs["graph_hash"]
 
 
 @pytest.mark.parametrize("kind", ["threads", "processes"])

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 import spectrata as st
-from spectrata.core import stratification
 from spectrata.errors import OptionError
 from spectrata.stats.findings import Finding
 from spectrata.stats.findings.sentences import likeness_words
@@ -45,17 +44,6 @@ def test_the_ranking_agrees_with_the_findings_and_with_rank_columns():
     for name in ("r", "p", "r_given", "p_given"):  # p is the same in every call
         np.testing.assert_array_equal(ranking.loc[alone.index, name], alone[name])
     assert [one.name for one in found.shown.columns] == found.ranking["column"].tolist()
-
-
-def test_every_hop_is_decomposed_once_per_operator(monkeypatch):
-    made = []
-    own = stratification.decompose
-    monkeypatch.setattr(stratification, "decompose", lambda *args, **more: made.append(args[:2]) or own(*args, **more))
-    found = profile(nx.path_graph(30), table(30, 4), hops=2)
-    assert found.local is not None
-    assert found.chance is not None
-    assert found.spectra["algorithm"].values.tolist() == ["gft"]
-    assert sorted(stratum.hop for stratum, _ in made) == [1, 2]
 
 
 @pytest.mark.parametrize("kind", ["numbers", "vectors", "directions"])

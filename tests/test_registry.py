@@ -100,12 +100,6 @@ def test_many_graphs():
     assert (many["state"] == "done").all()
 
 
-def test_many_graphs_one_by_one(monkeypatch):
-    monkeypatch.setitem(ALGORITHMS, NAME, Algorithm(NAME, twice))  # does not stack
-    many = st.spectra_many([(GRAPH, SIGNAL), (nx.path_graph(5), OTHER[:5])], algorithms=["gft", NAME])
-    assert_twice(many)
-
-
 def test_bands_refuse_it_by_name():
     with pytest.raises(OptionError, match=NAME):
         calls.band_spectra(GRAPH, SIGNAL, algorithms=NAME)
@@ -209,14 +203,6 @@ def test_the_share_off_zero_and_findings_read_the_exact_algorithm():
     ]
     with pytest.raises(ResultError, match=f"holds {NAME} but not gft"):
         st.off_zero(ds.sel(algorithm=[NAME]))
-
-
-@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
-def test_files(tmp_path, suffix):
-    ds = pair()
-    back = st.open(st.save(ds, tmp_path / f"result{suffix}"))
-    assert back.identical(ds)
-    assert_twice(st.merge_eigenspaces(back))
 
 
 def test_a_result_of_an_algorithm_that_is_gone_is_read_or_refused_by_name(monkeypatch, tmp_path):
