@@ -339,6 +339,17 @@ def test_stacked_and_alone_fill_the_same_places(monkeypatch, hops):
         np.testing.assert_array_equal(together[name].isnull(), alone[name].isnull())
 
 
+def test_weights_of_a_graph_are_read():
+    graph = as_graph(nx.gnm_random_graph(9, 14, seed=1))
+    weighted = replace(graph, weights=np.linspace(0.5, 2.0, graph.n_edges))
+    signal = np.random.default_rng(0).standard_normal(9)
+    ds = st.spectra_many([(weighted, signal), (graph, signal)])
+    for row, given in enumerate((weighted, graph)):
+        one = st.spectra(given, signal)
+        np.testing.assert_allclose(ds["eigenvalue"].values[row], one["eigenvalue"], atol=1e-12)
+        np.testing.assert_allclose(ds["gradient_norm"].values[row], one["gradient_norm"], rtol=1e-12)
+
+
 def test_larger_graphs_are_computed_alone():
     rng = np.random.default_rng(0)
     pairs = [(nx.gnm_random_graph(n, 3 * n, seed=1), rng.standard_normal(n)) for n in (512, 513)]
