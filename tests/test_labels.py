@@ -144,3 +144,9 @@ def test_a_node_twice_and_two_dimensions_are_refused():
         as_labels(pd.Series(["a", "b"], index=["ann", "ann"]), path())
     with pytest.raises(InputError, match="2 columns; give one column, such as"):
         as_labels(pd.DataFrame({"a": VALUES, "b": VALUES}, index=NAMES), path())
+
+
+def test_a_ragged_list_is_no_label():
+    graph = as_graph(nx.path_graph(["a", "b", "c"]))
+    with pytest.raises(InputError, match="The label at row 0 is an object of type builtins.list"):
+        as_labels({"a": [{"id": 1}, [-1]], "b": "x", "c": "y"}, graph)

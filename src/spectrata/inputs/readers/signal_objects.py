@@ -5,6 +5,7 @@ Other libraries are recognised by what their objects can do.
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -129,9 +130,8 @@ def _numbers(column: Any) -> np.ndarray | None:
 
 def is_missing(value: Any) -> bool:
     """Whether this is None, NaN, or a library's mark for no value."""
-    return (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or (np.ndim(value) == 0 and bool(value != value))
-    )
+    named = value is None or type(value).__name__ in ("NAType", "NaTType")
+    return named or (isinstance(value, (Number, np.generic)) and bool(value != value))
 
 
 def column_names(labels: Sequence[Any]) -> tuple[Any, ...]:
