@@ -16,6 +16,7 @@ GRAM_WIDTH = 12  # columns from which on inner products of rows are read instead
 GRAM_NODES = 6_000
 COLUMNS_SHARE = 10  # separate columns are at least 20
 BY_SUMS = 2**20  # numbers of a batch of orders
+LANES, MOST_LANES = 8, 2**23  # orders of one column side by side: a pair reads two cache lines for all; their numbers
 CANCELLED = 1e-4  # share of the squares below which their sum less that of the mean has lost digits
 
 
@@ -78,32 +79,36 @@ def by_sums(obs: Observation, orders: np.ndarray) -> np.ndarray:
     basis = np.empty((n, 0)) if obs.given is None else obs.given.basis[:, 1:]  # x has mean 0 in every order
     weighted = np.zeros_like(basis)
     weighted[pairs.nodes] = pairs.matrix @ basis[pairs.nodes]
-    sums = np.column_stack([k, basis, weighted, k[:, None] * basis])  # (n, 1 + 3 q)
+    sums = np.ascontiguousarray(np.column_stack([k, basis, weighted, k[:, None] * basis]).T)  # (1 + 3 q, n)
     within, within_k, ends_of = basis.T @ weighted, basis.T @ (k[:, None] * basis), basis.T @ k
     places = [1, 1 + basis.shape[1], 1 + 2 * basis.shape[1]]
     squares = np.diag(obs.gram) if wide else obs.values**2
     total = (lambda each: each) if obs.separate else (lambda each: each.sum(axis=1))
     found = np.empty((len(orders), obs.width) if obs.separate else len(orders))
     size = sums.size + len(edges) if wide else sums.size if obs.separate else n
-    step = max(1, BY_SUMS // size)
+    lanes = 1 if wide or obs.separate else min(LANES, MOST_LANES // obs.values.size)
+    step = max(1, lanes, BY_SUMS // size)
 
     def run(start: int) -> None:
         part = orders[start : start + step]
         if wide or obs.separate:
             back = np.empty_like(part)
             np.put_along_axis(back, part, np.broadcast_to(np.arange(n), part.shape), axis=1)
-            made = np.matmul(sums[back].transpose(0, 2, 1), obs.values)  # (B, 1 + 3 q, d)
+            moved_sums = sums.take(back.ravel(), axis=1).reshape(-1, n)  # (B + 3 q B, n): one product for all orders
+            made = moved_sums @ obs.values
         if wide:
             x, y = part[:, edges[:, 0]], part[:, edges[:, 1]]
             products = 2 * (obs.gram.ravel()[x * n + y] @ pairs.weights)[:, None]  # (B, 1): tr x^T W x
             lengths = (squares[part] @ k)[:, None]
         elif obs.separate:
-            products, lengths = 2 * pair_products(edges, pairs.weights, part, obs.values), k[back] @ squares
+            products = 2 * pair_products(edges, pairs.weights, part, obs.values)
+            lengths = moved_sums[: len(part)] @ squares
         else:
             x = permuted_rows(obs.values, part)  # (n, B d)
-            made = (sums.T @ x).reshape(-1, len(part), obs.width).transpose(1, 0, 2)
+            made = sums @ x
             products = 2 * pair_products(edges, pairs.weights, np.arange(n)[None], x).reshape(len(part), -1)
             lengths = np.einsum("n,nf,nf->f", k, x, x, optimize=False).reshape(len(part), -1)
+        made = made.reshape(-1, len(part), obs.width).transpose(1, 0, 2)  # (B, 1 + 3 q, d)
         ends, left, by_pair, by_k = np.split(made, places, axis=1)
         common = (ends[:, 0] - np.einsum("q,bqd->bd", ends_of, left)) ** 2 / pairs.total
         cross = total(products) - total(2 * _inner(left, by_pair) - _inner(left, within @ left) + common)
