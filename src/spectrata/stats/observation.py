@@ -107,9 +107,11 @@ def pairs_of(strat: Stratification, hop: Any, rows: np.ndarray | None = None) ->
 
 
 def _pairs(stratum: Stratum, basis_of: Any = None) -> Pairs:
-    nodes, ends = np.unique(stratum.edges, return_inverse=True)
+    nodes = np.flatnonzero(np.bincount(stratum.edges.ravel(), minlength=stratum.n_nodes))
+    place = np.empty(stratum.n_nodes, dtype=np.int64)
+    place[nodes] = np.arange(len(nodes))
     weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
-    return Pairs(stratum, nodes, ends.reshape(-1, 2), weights, basis_of)
+    return Pairs(stratum, nodes, place[stratum.edges], weights, basis_of)
 
 
 @dataclass(frozen=True, eq=False)
