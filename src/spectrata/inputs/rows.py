@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +21,7 @@ from spectrata.inputs.numbers import whole_number
 from spectrata.inputs.readers.raw import RawSignal, RawTable
 from spectrata.inputs.readers.signal_objects import refused_column
 
-_SHOWN = 5
+_SHOWN, MOST_EXTRA = 5, 50
 # Heads of a column that can only name the nodes.
 _NAME_HEADS = ("node", "nodes", "node_id", "node id", "id", "name", "vertex", "index", "")
 
@@ -83,7 +84,12 @@ def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, partial:
     if extra:
         words = f"1 name of the {what} is" if len(extra) == 1 else f"{len(extra)} names of the {what} are"
         parts.append(f"{words} not in the graph ({some_names(extra)})")
-    advice = f"use the graph's own names, or {argument('nodes', 'order')} if the rows follow the graph's order"
+    advice = "use the graph's own names, and leave nodes without a value out of the graph"
+    by_form = {str(name).casefold(): name for name in missing}
+    alike = [(label, get_close_matches(str(label).casefold(), by_form, 1)) for label in extra[:MOST_EXTRA]]
+    close = [f"{shown(label)} may be {shown(by_form[found[0]])}" for label, found in alike if found]
+    if close and not partial:
+        advice += f" ({', '.join(close[:3])})"
     if partial:
         advice = "use the graph's own names, or give a plain list to go by row order"
     elif not missing:

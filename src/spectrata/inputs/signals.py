@@ -187,7 +187,7 @@ def three_axes(values: Any, n_nodes: int, own: bool = False, none: bool = False)
 def _mismatch(shape: tuple[int, ...], count: int, n_nodes: int) -> str:
     message = f"The signal has {count} nodes (shape {shape}), but the graph has {n_nodes}"
     if len(shape) == 2 and shape[1] == n_nodes:
-        return message + "; transpose it, or for snapshots of one number give shape (T, n, 1)."
+        return message + "; if a row is a point in time, transpose it: one row per node, its time series as a vector."
     return message + "; give one row per node, in the graph's order or with names."
 
 

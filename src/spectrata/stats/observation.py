@@ -55,6 +55,11 @@ class Pairs:
         return found.toarray() if dense else found
 
     @cached_property
+    def is_complete(self) -> bool:
+        """Whether all rows are joined by equal weights: r is then the same for every signal."""
+        return 2 * len(self.ends) == self.n * (self.n - 1) and len(self.ends) > 0 and bool(np.ptp(self.weights) == 0)
+
+    @cached_property
     def participation(self) -> np.ndarray:
         """Sum of the weights of each row's pairs, shape (n,)."""
         return np.bincount(self.nodes[self.ends.ravel()], np.repeat(self.weights, 2), self.n)

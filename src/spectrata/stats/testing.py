@@ -23,6 +23,7 @@ SHARE_WORK = 4e11  # multiplications of a look at the shares, about half a minut
 STATISTICS = ("r", *NAMES)
 NO_PAIRS = "no pair of labelled nodes"
 NO_VARIANCE = "no variance among nodes with a pair"
+ALL_JOINED = "r same in every order"
 NO_DIRECTION = "a node has a zero vector, which has no direction"
 BLOCK = 2**24  # numbers of a block of columns that are tested together
 # Up to which the second look costs less than a second and is drawn at once: a corrected p then does not depend on how
@@ -172,6 +173,7 @@ class Results:
         shape = (len(STATISTICS), len(reading.columns[0].values), len(reading.columns), len(reading.hops))
         self.made, self.left_out = Outcome.unknown(shape), ""
         self.facts = {name: np.full(shape[1:], np.nan) for name in ("participation", "between_parts", "moran")}
+        self.complete = np.zeros(shape[2:], dtype=bool)
         self.n_pairs, self.status = np.zeros(shape[2:], dtype=np.int64), np.full(shape[1:], "ok", dtype=object)
         together = set(many)
         if many:
@@ -179,6 +181,7 @@ class Results:
         for index, column in enumerate(reading.columns):
             pairs = reading.pairs(column)
             self.n_pairs[index] = [len(one.ends) for one in pairs]
+            self.complete[index] = [one.is_complete for one in pairs]
             if index not in together:
                 self._one_column(index, column, pairs)
             self._describe(index, column, pairs)
@@ -210,7 +213,7 @@ class Results:
         """The words of all tests as tests of r, ``(S, T, C, H)``."""
         tail, tail_given = self.made.chance.tail, self.made.given.tail
         words = verdicts(self.decides[0], tail, self.decides[1], tail_given, self.given)
-        return np.where(np.isnan(self.made.value), "undefined", words)
+        return np.where(np.isnan(self.made.value), "undefined", np.where(self.complete, "not tested", words))
 
     def _one_column(self, index: int, column: Column, pairs: list[Pairs]) -> None:
         cells = {}
@@ -268,6 +271,8 @@ class Results:
                 words = NO_DIRECTION
             elif np.isnan(value[t, h]):
                 words = NO_VARIANCE if len(pairs[h].ends) else NO_PAIRS
+            elif pairs[h].is_complete:
+                words = ALL_JOINED
             elif self.covariates is not None and self.at and np.isnan(value_given[t, h]):
                 why = self.covariates.of(column.rows).why_untested(pairs[h].participation)
                 words = f"{why}; {words}" if words else why

@@ -34,9 +34,9 @@ def local(
         progress("permuting nodes", 0.2)
         ds = compute(strat, signal.read(strat), **signal.arguments(), **chance.arguments())
     ds = ds.assign_coords(node=ds["name"]) if "name" in ds.coords else ds
-    rows = sorted(rows_of(ds, FIELDS), key=lambda row: (row["q"] != row["q"], row["q"]))
+    known = {word for kind in WORDS.values() for word in kind.values()}
+    rows = sorted(rows_of(ds, FIELDS), key=lambda row: (row["verdict"] not in known, row["q"] != row["q"], row["q"]))
     if not json:
-        known = {word for kind in WORDS.values() for word in kind.values()}
         words = Counter(row["verdict"] for row in rows if row["verdict"] in known)
         where = "neighbours" if ds["hop"].values.tolist() == [1] else "nodes at these hops"
         names = covariate_names(chance.arguments()["given"])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from spectrata.inputs.signals import Signal
     from spectrata.stats.verbs.profile import Profile
 
-TOP = 6  # columns in the table
+TOP, MOST = 6, 20  # columns in the table; all that are alike or unlike, up to so many
 
 
 @dataclass
@@ -164,7 +164,7 @@ def _one_graph(
         progress("permuting nodes", 0.3)
         found = tested(strat, known, **signal.arguments(), **chance.arguments())
         if not to.json:
-            print_answer(found, graph.graph, signal.signal)
+            print_answer(found, graph.graph, ", ".join(filter(None, [signal.signal, signal.column])))
         progress("spectra", 0.8)
         ds = _spectra(found, known, signal, spectra, chance.seed)
         if to.details and ds is not None and not to.json:
@@ -223,7 +223,8 @@ def print_answer(found: "Profile", graph: str, signal: str) -> None:
     if found.ranking is not None:
         text(f"{signal}: {len(found.ranking)} columns, each by itself")
         text(graph_line(graph_facts(found.strat, graph)))
-        print_ranking(found.ranking, found.given, TOP, "--csv writes all")
+        clear = int(found.ranking["verdict"].isin(["alike", "unlike"]).sum())
+        print_ranking(found.ranking, found.given, min(max(TOP, clear), MOST), "--csv writes all")
         return
     tables = hop_rows(findings)
     several = [found.headline(f"snapshot {place[1]}", *place) for place in tables] if len(tables) > 1 else []
@@ -231,6 +232,8 @@ def print_answer(found: "Profile", graph: str, signal: str) -> None:
     text(graph_line(graph_facts(found.strat, graph)))
     if found.reading is not None and found.reading.columns[0].kind in ("directions", "vectors"):
         text("Columns are read as one vector per node; --columns separate tests each.")
+    if several and found.reading is not None and found.reading.note:
+        text(found.reading.note)
     (_, last), rows = list(tables.items())[-1]
     if several:
         text(f"Snapshot {last}; --csv writes the others too:")

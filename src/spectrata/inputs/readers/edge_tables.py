@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import FileFormatError, shown
+from spectrata.errors import FileFormatError, shown, warn
 from spectrata.inputs.readers.arrays import from_dense
 from spectrata.inputs.readers.files import is_number, number, parsing, problem, read_utf8, suffix
 from spectrata.inputs.readers.objects import from_networkx
@@ -185,13 +185,20 @@ def _header(table: TextTable, lines: Any) -> list[str]:
     # A whole number, or the name of a node.
     if any(map(_WHOLE.fullmatch, first[:2])) or body[[0, 1]].isin(first[:2]).any(axis=None) or not (words or len(body)):
         return []
-    if words or (len(first) > 2 and not is_number(first[2]) and all(is_number(cell) for cell in body[2] if cell)):
+    # Without a header a third column holds weights; a word that stands there once names the column.
+    if words or (len(first) > 2 and not is_number(first[2]) and not (body[2] == first[2]).any()):
         return first
     if _WHOLE.fullmatch(body[0].iloc[0]) and _whole(body[0].tolist()) and _whole(body[1].tolist()):
         raise table.problem(
             f"the line {shown(' '.join(first))} could be a header or an edge, since all other names are whole numbers; "
             "call the columns source and target, or remove the line.",
             0,
+        )
+    if len(body) > 1 and len(first) == 2:
+        names = " and ".join(map(shown, first))
+        warn(
+            f"{table.path.name}, line 1 is read as an edge between {names}, which stand on no other line; if it is a "
+            "header, call the columns source and target, or remove the line."
         )
     return []
 

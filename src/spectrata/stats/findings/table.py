@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from spectrata.stats.findings.finding import Finding
 
-WIDTH = 80
+WIDTH, MOST_TABLES = 80, 6
 COLUMNS = ("hop", "verdict", "r", "chance", "p", "r given", "p given")
 WORDS = {
     "alike": "r above chance{also}",
@@ -56,8 +56,11 @@ def tables(findings: Sequence["Finding"], given: str, tests: int) -> list[str]:
     kept = [name for name in COLUMNS if any(row[name] for row in rows)]
     wide = {name: max(len(name), *(len(row[name]) for row in rows)) for name in kept}
     gap = "  " if sum(wide.values()) + 2 * len(kept) <= WIDTH else " "
-    lines = []
-    for (column, snapshot), group in groups.items():
+    lines, shown_groups = [], list(groups.items())
+    if len(groups) > MOST_TABLES:
+        shown_groups = [*shown_groups[: MOST_TABLES - 1], shown_groups[-1]]
+        lines = [f"{MOST_TABLES} of {len(groups)} tables; to_frame() has all."]
+    for (column, snapshot), group in shown_groups:
         if column is not None or snapshot is not None:
             words = [f"column {column}"] * (column is not None) + [f"snapshot {snapshot}"] * (snapshot is not None)
             lines.append(f"{words[0][0].upper()}{', '.join(words)[1:]}:")

@@ -21,6 +21,7 @@ from spectrata.stats.verbs.reading import Reading, of_result, read
 ONE_NODE, FIVE_NODES = 0.5, 0.9  # shares of the variation above which nodes are named
 LEAST_NODES = 50  # for the five nodes
 KINDS = {"r": {1: "alike", -1: "unlike"}, "smooth": {1: "smooth"}, "rough": {1: "rough"}, "main_divide": {1: "coarse"}}
+COMPLETE = "All nodes are joined, and r is the same for every signal: use weights or fewer edges."
 BATCHES = "Mini-batches are described, not judged: the levels of collapse were chosen on whole graphs."
 NO_P = "r of {} has no p: message passing makes neighbours alike."
 
@@ -126,7 +127,8 @@ def in_words(results: Results) -> Findings:
     notes = [reading.note, NO_P.format(reading.snapshot_kind) if reading.is_watched else ""]
     dominated = list(_dominated(reading))
     left_out = [results.left_out, results.covariates.note if results.covariates is not None else ""]
-    lines = [*scale_lines(found, name), *(one.text for one in dominated), *filter(None, left_out)]
+    joined = [COMPLETE] if results.complete.any() else []
+    lines = [*joined, *scale_lines(found, name), *(one.text for one in dominated), *filter(None, left_out)]
     count = int(np.isfinite(results.made.chance.p_family).sum())
     return Findings([*found, *dominated], filter(None, notes), lines, name, count)
 
@@ -148,7 +150,7 @@ def _tests(results: Results) -> Iterator[Finding]:
             continue
         # The tail of p; a share below chance has no word of its own.
         kind, word = KINDS[STATISTICS[s]].get(int(tail[at]) if rejects[at] else 0, "chance"), str(words[at])
-        if np.isnan(made.value[at]):
+        if np.isnan(made.value[at]) or (s == 0 and results.complete[c, h]):
             kind, word = "undefined", str(results.status[t, c, h])
         elif not tested or (s > 0 and np.isnan(p[at])):
             kind, word = "described", ""

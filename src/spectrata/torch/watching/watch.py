@@ -257,7 +257,7 @@ class Watch(Recorder):
         if self.overhead.evaluations or self.overhead.passes > silent:
             return f"in {silent} passes no watched layer was called" if silent else ""
         return (
-            f"nothing was recorded: no forward pass in the chosen mode ({self.listener.mode!r}) called a watched layer "
+            f"nothing was recorded: no forward pass in mode={self.listener.mode!r} (see mode=) called a watched layer "
             f"({', '.join(self.layers)}); copies of a model are not watched, and compiled models call no hooks: use "
             "evaluate=, which runs the uncompiled model"
         )
