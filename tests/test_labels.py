@@ -148,5 +148,5 @@ def test_a_node_twice_and_two_dimensions_are_refused():
 
 def test_a_ragged_list_is_no_label():
     graph = as_graph(nx.path_graph(["a", "b", "c"]))
-    with pytest.raises(InputError, match="The label at row 0 is an object of type builtins.list"):
+    with pytest.raises(InputError, match=r"The label at row 0 is an object of type builtins\.list"):
         as_labels({"a": [{"id": 1}, [-1]], "b": "x", "c": "y"}, graph)
