@@ -110,15 +110,6 @@ def test_zero_vectors_may_stay_zero():
     assert json.loads(ds.attrs["options"])["zero_vectors"] == "zero"
 
 
-def test_zero_vector_without_snapshots():
-    signal = SIGNAL.copy()
-    signal[0] = 0
-    ds = run(PAPER, signal, zero_vectors="nan")
-    assert np.isnan(ds["magnitude"]).all()
-    assert ds["status"].dims == ("algorithm", "hop")
-    assert (ds["status"] == "undefined: zero vector").all()
-
-
 # --- hops, seeds, threads -----------------------------------------------------------------------------------
 
 
