@@ -47,9 +47,8 @@ def need(backend: Backend) -> None:
 
 def merged(ds, algorithm: str, hop: int) -> np.ndarray:
     """One value per eigenspace, independent of the basis for gft, apprx_ls (rms) and in_agg."""
-    squares = np.asarray(ds["magnitude"].loc[algorithm].sel(hop=hop)) ** 2
-    spaces = ds["eigenspace"].sel(hop=hop).values
-    return np.sqrt(np.stack([np.bincount(spaces, row) for row in np.atleast_2d(squares)]))
+    at = st.merge_eigenspaces(ds).sel(algorithm=algorithm, hop=hop)
+    return at["magnitude"].values[..., at["multiplicity"].values > 0]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

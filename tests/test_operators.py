@@ -12,14 +12,11 @@ from spectrata.core.algorithms.options import Options
 from spectrata.core.bases.basis import EigenBasis
 from spectrata.core.bases.partial import partial_basis
 from spectrata.core.bases.solve import decompose
-from spectrata.core.operators import LAPLACIANS, Operator
 from spectrata.core.registry import ALGORITHMS
 from spectrata.core.strata import Stratum
 from spectrata.errors import OptionError
-from strategies import hop_of
+from strategies import each_operator, hop_of
 
-OPERATORS = [Operator(), *(Operator(name, loops) for name in LAPLACIANS[1:] for loops in (False, True))]
-EACH = pytest.mark.parametrize("operator", OPERATORS, ids=str)
 FORMULAS = ("gft", "apprx_ls", "in_agg", "adj_diff")
 GRAPHS = {
     "random": nx.gnm_random_graph(14, 30, seed=3),
@@ -74,7 +71,7 @@ def compare(stratum, adjacency, operator, signal, basis: EigenBasis, metric="euc
     assert work.edge_norm(work.gradient)[0] == pytest.approx(np.sqrt(expected.w @ g**2), rel=1e-12)
 
 
-@EACH
+@each_operator
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("d", [1, 3])
@@ -84,7 +81,7 @@ def test_every_algorithm_at_one_hop(operator, weights, name, d):
     compare(stratum, adjacency, operator, signal, decompose(stratum, operator), "angular" if d > 1 else "euclidean")
 
 
-@EACH
+@each_operator
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("which", ["lowest", "highest"])
@@ -99,7 +96,7 @@ def test_some_components_at_one_hop(operator, weights, name, which, count):
     compare(stratum, adjacency, operator, signal, basis)
 
 
-@EACH
+@each_operator
 def test_what_is_not_allowed_is_refused_by_name(operator):
     options = {"laplacian": operator.laplacian, "self_loops": operator.self_loops, "transform": "incidence"}
     for name, row in ALGORITHMS.items():
@@ -124,7 +121,7 @@ def test_self_loops_of_the_combinatorial_laplacian_are_refused():
         st.spectra(nx.path_graph(4), np.arange(4.0), self_loops=True)
 
 
-@EACH
+@each_operator
 @pytest.mark.parametrize("which", ["lowest", "highest"])
 @pytest.mark.parametrize("count", [1, 4, 7, 8, 100])
 @pytest.mark.parametrize("name", ["parts", "one edge"])

@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import brute
 import calls
 import spectrata as st
 
@@ -52,16 +53,7 @@ def test_ranks_and_norms(found):
         assert float(cell["mean_row_norm"]) == pytest.approx(np.linalg.norm(s, axis=1).mean())
 
 
-@pytest.mark.parametrize(
-    ("laplacian", "self_loops"),
-    [
-        ("combinatorial", False),
-        ("random_walk", False),
-        ("random_walk", True),
-        ("normalized", False),
-        ("normalized", True),
-    ],
-)
+@pytest.mark.parametrize(("laplacian", "self_loops"), brute.OPERATORS)
 @pytest.mark.parametrize("weights", [False, True])
 def test_every_laplacian_with_and_without_weights(laplacian, self_loops, weights):
     rng = np.random.default_rng(4)
