@@ -295,13 +295,6 @@ def test_what_is_refused(given, words):
         st.calibrate(STRAT, SIGNAL, **given)
 
 
-def test_rewired_graphs_have_no_weights():
-    graph = nx.cycle_graph(8)
-    nx.set_edge_attributes(graph, 2.0, "w")
-    with pytest.raises(OptionError, match="leaves them no weights"):
-        st.calibrate(graph, range(8), null="rewire", level="band", weights="w")
-
-
 def test_the_size_of_a_block_changes_no_number(monkeypatch):
     graph, signal = nx.cycle_graph(12), np.random.default_rng(0).normal(size=(2, 12, 1))
     whole = st.calibrate(graph, signal, "gft", hops=1, draws=99)

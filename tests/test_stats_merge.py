@@ -4,7 +4,6 @@ import networkx as nx
 import numpy as np
 
 import spectrata as st
-from spectrata.stats.describe.levels import group_reduce
 
 CAVEMAN = nx.Graph(["AB", "AC", "AD", "BE", "BF", "EF", "CG", "CH", "GH", "DI", "DJ", "IJ", "EK", "GL", "IM"])
 GRAPHS = {
@@ -44,16 +43,6 @@ def test_incidence_ln_vx_merges_by_sum():
     np.testing.assert_allclose(merged["magnitude"].sum("component"), total)
 
 
-def test_normalize_gives_unit_length_and_keeps_zeros_and_norms():
-    values = np.stack([signal(CAVEMAN, 1, 1)[0], np.ones((13, 1))])
-    ds = st.spectra(CAVEMAN, values)
-    unit = st.stats.normalize(ds)
-    norms = np.sqrt((unit["magnitude"] ** 2).sum("component"))
-    np.testing.assert_allclose(norms.loc["apprx_ls"].isel(snapshot=0), 1.0)
-    assert (unit["magnitude"].loc["apprx_ls"].isel(snapshot=1) == 0).all()
-    np.testing.assert_allclose(unit["magnitude"] * unit["magnitude_norm"], ds["magnitude"], atol=1e-12)
-
-
 def test_drop_zero_masks_zero_components_and_says_so():
     graph = GRAPHS["two rings and a loner"]
     ds = st.spectra(graph, signal(graph))
@@ -63,9 +52,3 @@ def test_drop_zero_masks_zero_components_and_says_so():
     assert not np.isnan(dropped["magnitude"].values[..., ~zero]).any()
     assert (dropped["status"] == "zero components dropped").all()
     assert (ds["status"] == "ok").all()
-
-
-def test_group_reduce_drops_nan_and_empty_groups_are_nan():
-    values = np.array([[[3.0, np.nan, np.nan, 2.0]]])
-    groups = np.array([[0, 0, 1, 3]])
-    np.testing.assert_array_equal(group_reduce(values, groups, 4), [[[3.0, np.nan, np.nan, 2.0]]])
