@@ -31,7 +31,7 @@ def _weighted(kind, seed, n=150):
     return as_graph(graph, weights=10 ** rng.uniform(-1, 1, graph.number_of_edges()))
 
 
-def _agree(found, exact, tol=0.01):
+def assert_bands_hold(found, exact, tol=0.01):
     """Every cumulative energy lies in its bounds and within ``tol``; energies at 0 and gradients are exact."""
     np.testing.assert_allclose(found["gradient_norm"], exact["gradient_norm"], rtol=1e-12)
     for name in ("n_edges", "n_parts", "n_singletons"):
@@ -62,7 +62,7 @@ def test_bands_hold_the_exact_energies(kind, laplacian, self_loops):
         asked = {"hops": [1, 2], "hop_weights": hop_weights}
         found = calls.band_spectra(graph, signal, bands=9, **asked, **options)
         exact = calls.spectra(graph, signal, list(found["algorithm"].values), **asked, **options)
-        _agree(found, exact)
+        assert_bands_hold(found, exact)
         for name in ("laplacian", "self_loops", "weights", "metric", "graph_hash"):
             assert found.attrs[name] == exact.attrs[name]
 
@@ -73,7 +73,7 @@ def test_a_node_measure_without_weights(laplacian, self_loops):
     signal = np.random.default_rng(1).standard_normal(150)
     options = {"laplacian": laplacian, "self_loops": self_loops, "orientation": "index"}
     found = calls.band_spectra(graph, signal, bands=9, **options)
-    _agree(found, calls.spectra(graph, signal, list(found["algorithm"].values), hops=1, **options))
+    assert_bands_hold(found, calls.spectra(graph, signal, list(found["algorithm"].values), hops=1, **options))
 
 
 def test_equal_weights_scale_the_combinatorial_axis_and_leave_the_others():
