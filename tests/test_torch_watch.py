@@ -421,17 +421,13 @@ def test_evaluations_of_a_compiled_model_run_the_uncompiled_one(data, how, reque
     assert float(w.over_layers()["off_zero_live"][-1]) == pytest.approx(want, rel=1e-5)
 
 
-def test_a_model_compiled_in_place_is_said_without_evaluations(data):
-    model = Net()
-    model.compile(backend="eager")
-    with pytest.warns(SpectrataWarning, match="compiled models call no hooks"), watch(model, data):
-        fit(model, data, 2)
-
-
-def test_a_model_compiled_elsewhere_is_said(data):
+def test_a_model_compiled_in_place_or_elsewhere_is_said_without_evaluations(data):
     model = Net().eval()
     with pytest.warns(SpectrataWarning, match="compiled"), watch(model, data, mode="eval"):
         torch.compile(model, backend="eager")(data.x, data.edge_index)
+    model.compile(backend="eager")
+    with pytest.warns(SpectrataWarning, match="compiled models call no hooks"), watch(model.train(), data):
+        fit(model, data, 2)
 
 
 def test_low_precision_and_inference_mode(data):
