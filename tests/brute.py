@@ -22,6 +22,7 @@ UNCLEAR = (1e-11, 1e-4)  # gaps between these fractions leave open whether an ei
 INVARIANT = ("gft", "apprx_ls", "in_agg")  # their l2 norm over an eigenspace does not depend on the basis
 ALGORITHMS = (*INVARIANT, "adj_diff")
 LAPLACIANS = ("combinatorial", "random_walk", "normalized")
+OPERATORS = [("combinatorial", False), *((name, loops) for name in LAPLACIANS[1:] for loops in (False, True))]
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,13 +30,13 @@ def signal(number):
     return np.random.default_rng(number).standard_normal((7, 2))
 
 
-def write_inputs(folder):
+def write_inputs(folder, pairs=40):
     """A graph and two signals, as files beside the folder that is under fault."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "graph.txt").write_text("".join(f"{a} {b}\n" for a, b in GRAPH.edges))
     for number in (1, 2):
         np.save(folder / f"signal{number}.npy", signal(number))
-    rows = [f"graph.txt,signal{1 + i % 2}.npy,pair {i}" for i in range(40)]
+    rows = [f"graph.txt,signal{1 + i % 2}.npy,pair {i}" for i in range(pairs)]
     (folder / "pairs.csv").write_text("\n".join(["graph,signal,name", *rows, ""]))
 
 

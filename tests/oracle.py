@@ -1,4 +1,6 @@
-"""Algorithms 1-6 of the paper, transcribed by brute force: the oracle of the tests.
+"""Algorithms 1, 2, 5 and 6 of the paper, transcribed by brute force: the oracle of the tests.
+
+`gft` and Algorithms 3 and 4 are in `brute`, for every Laplacian.
 
 Nothing of the package is imported here, only numpy and the standard library: matrix powers instead of
 searches, one dense eigendecomposition of the whole stratum, least squares by SVD, loops over edges. Slow and
@@ -51,15 +53,6 @@ def edges_of(adjacency):
     return [(x, y) for x in range(n) for y in range(x + 1, n) if adjacency[x, y]]
 
 
-def count_parts(adjacency):
-    """How many connected parts, singletons included: distinct rows of the boolean (I + A)^n."""
-    n = len(adjacency)
-    reach = np.eye(n, dtype=int)
-    for _ in range(n):
-        reach = (reach + reach @ adjacency > 0).astype(int)
-    return len(np.unique(reach, axis=0))
-
-
 def as_vectors(signal):
     """The signal as n vectors: real values become vectors of length 1."""
     signal = np.asarray(signal, dtype=float)
@@ -105,14 +98,6 @@ def simple_components(values):
     return np.array([np.sum(spaces == space) == 1 for space in spaces])
 
 
-def gft(values, basis, signal, metric):
-    """The graph Fourier transform of vectors: norm(u_i^T t), t the signal whose differences have length g."""
-    t = as_vectors(signal)
-    if metric == "angular":
-        t = t / np.linalg.norm(t, axis=1, keepdims=True) / 2
-    return np.array([np.linalg.norm(basis[:, i] @ t) for i in range(len(values))])
-
-
 # --- Algorithm 2: APPRX-LS ----------------------------------------------------------------------------------
 
 
@@ -148,39 +133,6 @@ def apprx_ls_rms(basis, edges, g):
     incidence = oriented_incidence(edges, len(basis), index_orientation(edges))
     rows = basis.T @ np.linalg.pinv(incidence, rcond=RCOND)
     return np.sqrt(rows**2 @ g**2)
-
-
-# --- Algorithm 3: IN-AGG ------------------------------------------------------------------------------------
-
-
-def in_agg(basis, edges, g):
-    """Algorithm 3: f(v) the mean gradient over the edges at v (0 without any), then abs(U^T f)."""
-    divergence, degree = np.zeros(len(basis)), np.zeros(len(basis))
-    for (x, y), gradient in zip(edges, g, strict=True):
-        for v in (x, y):
-            divergence[v] += gradient
-            degree[v] += 1
-    f = divergence / np.maximum(degree, 1)
-    return np.abs(basis.T @ f)
-
-
-# --- Algorithm 4: ADJ-DIFF ----------------------------------------------------------------------------------
-
-
-def adj_diff(values, basis, edges, g, scaling):
-    """Algorithm 4: inner product of g with abs(u_i(x) - u_i(y)).
-
-    "unit": each difference vector is made of length 1, and is all ones/sqrt(m) at a zero eigenvalue.
-    "eigenvalue": divided by the eigenvalue, as printed, and NaN where that is zero.
-    """
-    magnitudes = np.full(len(values), np.nan)
-    for i, zero in enumerate(is_zero(values)):
-        differences = np.array([1.0 if zero else abs(basis[x, i] - basis[y, i]) for x, y in edges])
-        if scaling == "unit":
-            magnitudes[i] = g @ differences / np.linalg.norm(differences)
-        elif not zero:
-            magnitudes[i] = g @ differences / values[i]
-    return magnitudes
 
 
 # --- Algorithm 5: LN-VX -------------------------------------------------------------------------------------
@@ -284,34 +236,3 @@ def paper_weights(hop):
     if hop <= 4:
         return {"adj_diff": 0.4, "ln_vx": 0.4, "apprx_ls": 0.2}
     return {"adj_diff": 0.5, "ln_vx": 0.5, "apprx_ls": 0.0}
-
-
-# --- Everything for one graph and signal --------------------------------------------------------------------
-
-
-def all_hops(graph_edges, n_nodes, signal, metric):
-    """Every deterministic quantity: a mapping of arrays whose rows are K = 1, 2, ..., diameter."""
-    rows = []
-    for adjacency in strata_adjacencies(graph_edges, n_nodes):
-        edges = edges_of(adjacency)
-        values, basis = eigenbasis(adjacency)
-        g = gradients(signal, edges, metric)
-        rms = apprx_ls_rms_enumerated if len(edges) <= 12 else apprx_ls_rms
-        rows.append(
-            {
-                "eigenvalues": values,
-                "simple": simple_components(values),
-                "eigenspace": eigenspaces(values),
-                "gft": gft(values, basis, signal, metric),
-                "apprx_ls_index": apprx_ls(basis, edges, g, index_orientation(edges)),
-                "apprx_ls_rms": rms(basis, edges, g),
-                "in_agg": in_agg(basis, edges, g),
-                "adj_diff_unit": adj_diff(values, basis, edges, g, "unit"),
-                "adj_diff_eigenvalue": adj_diff(values, basis, edges, g, "eigenvalue"),
-                "ln_vx_incidence": ln_vx_incidence(values, basis, edges, g),
-                "gradient_norm": np.linalg.norm(g),
-                "n_edges": len(edges),
-                "n_parts": count_parts(adjacency),
-            }
-        )
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}

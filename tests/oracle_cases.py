@@ -13,6 +13,7 @@ from functools import cache
 
 import numpy as np
 
+import brute
 import oracle
 
 
@@ -56,9 +57,33 @@ def cases():
     }
 
 
+def hop_of(adjacency, signal, metric):
+    """Every deterministic quantity of one stratum."""
+    edges, op, t = oracle.edges_of(adjacency), brute.operator(adjacency), brute.potential(signal, metric)
+    values, basis = oracle.eigenbasis(adjacency)
+    g = oracle.gradients(signal, edges, metric)
+    rms = oracle.apprx_ls_rms_enumerated if len(edges) <= 12 else oracle.apprx_ls_rms
+    return {
+        "eigenvalues": values,
+        "simple": oracle.simple_components(values),
+        "eigenspace": oracle.eigenspaces(values),
+        "gft": brute.gft(op, t),
+        "apprx_ls_index": oracle.apprx_ls(basis, edges, g, oracle.index_orientation(edges)),
+        "apprx_ls_rms": rms(basis, edges, g),
+        "in_agg": brute.in_agg(op, g),
+        "adj_diff_unit": brute.adj_diff(op, g, "unit"),
+        "adj_diff_eigenvalue": brute.adj_diff(op, g, "eigenvalue"),
+        "ln_vx_incidence": oracle.ln_vx_incidence(values, basis, edges, g),
+        "gradient_norm": np.linalg.norm(g),
+        "n_edges": len(edges),
+        "n_parts": op.n_parts,
+    }
+
+
 @cache
 def solved(name):
     """The case and what the oracle says of every hop."""
     edges, n_nodes, signal, metric = cases()[name]
     given = {"edges": np.array(edges), "n_nodes": n_nodes, "signal": signal, "metric": metric}
-    return given | oracle.all_hops(edges, n_nodes, signal, metric)
+    rows = [hop_of(adjacency, signal, metric) for adjacency in oracle.strata_adjacencies(edges, n_nodes)]
+    return given | {key: np.array([row[key] for row in rows]) for key in rows[0]}

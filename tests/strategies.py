@@ -5,19 +5,23 @@ from typing import NamedTuple
 import hypothesis.strategies as hs
 import networkx as nx
 import numpy as np
+import pytest
 from hypothesis import settings
 from numpy.testing import assert_allclose, assert_array_equal
 
+import brute
 import calls
 import oracle
 from spectrata.core.bases.solve import decompose
 from spectrata.core.hop import Hop
-from spectrata.core.operators import COMBINATORIAL
+from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum, line_stratum
 from spectrata.inputs.signals import Signal, potential
 
 INVARIANT = ("gft", "apprx_ls", "in_agg")  # l2 over an eigenspace does not depend on the basis
 DEFAULT = (*INVARIANT, "adj_diff")
+OPERATORS = [Operator(*given) for given in brute.OPERATORS]
+each_operator = pytest.mark.parametrize("operator", OPERATORS, ids=str)
 
 
 class Case(NamedTuple):

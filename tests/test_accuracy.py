@@ -24,6 +24,27 @@ from spectrata.results.schema import view
 BOUNDED = ("gft", "in_agg", "apprx_ls")
 
 
+def plant(monkeypatch, place, name, change):
+    """Let a solver return its eigenvalues and eigenvectors after ``change(values, vectors)``."""
+    right = getattr(place, name)
+
+    def wrong(*given):
+        values, vectors = right(*given)
+        change(values, vectors)
+        return values, vectors
+
+    monkeypatch.setattr(place, name, wrong)
+
+
+def added(at, size):
+    """A change that adds to some numbers of the eigenvectors."""
+
+    def change(values, vectors):
+        vectors[at] += size
+
+    return change
+
+
 def weighted(graph, weights):
     graph = nx.convert_node_labels_to_integers(graph)
     for (x, y), weight in zip(list(graph.edges), weights, strict=True):
@@ -219,32 +240,22 @@ def test_what_is_too_large_to_count_is_unconfirmed(monkeypatch):
 
 def test_a_solver_that_gives_one_pair_twice_is_caught(monkeypatch):
     """Every residual is small, and one component is missing."""
-    right = eigen._solve_stack
 
-    def twice(*given):
-        values, vectors = right(*given)
+    def twice(values, vectors):
         values[:, 3], vectors[:, :, 3] = values[:, 2], vectors[:, :, 2]
-        return values, vectors
 
-    monkeypatch.setattr(eigen, "_solve_stack", twice)
+    plant(monkeypatch, eigen, "_solve_stack", twice)
     with pytest.raises(SolverError, match="at hop 1 has eigenvectors that are not orthonormal"):
         st.spectra(nx.gnm_random_graph(70, 200, seed=1), np.arange(70.0), hops=1)
 
 
 def test_a_wrong_matrix_of_a_batch_of_parts_is_named(monkeypatch):
     """Parts of one size are solved at once; one of a hundred times the weight must not hide a light one."""
-    right = eigen._eigh
-
-    def wrong(stack):
-        values, vectors = right(stack)
-        vectors[1, :, 1] = np.roll(vectors[1, :, 1], 1)
-        return values, vectors
-
     heavy = weighted(nx.path_graph(5), [100.0] * 4)
     light = weighted(nx.path_graph(5), [1e-9] * 4)
     graph = nx.disjoint_union(heavy, light)
     st.spectra(graph, np.arange(10.0), "gft", hops=1, weights="weight")
-    monkeypatch.setattr(eigen, "_eigh", wrong)
+    plant(monkeypatch, eigen, "_eigh", lambda _, vectors: np.copyto(vectors[1, :, 1], np.roll(vectors[1, :, 1], 1)))
     with pytest.raises(SolverError, match=r"in the part of 5 nodes with row 5 has residual .*; please report"):
         st.spectra(graph, np.arange(10.0), "gft", hops=1, weights="weight")
 
@@ -256,15 +267,8 @@ def test_a_wrong_matrix_of_a_batch_of_tensors_is_named(monkeypatch):
 
     graph = nx.disjoint_union_all([nx.path_graph(5)] * 4)
     stratum = st.Stratification(graph, hops=1).strata.at(1, Backend("torch", "cpu"))
-    right = eigen._eigh
-
-    def wrong(stack):
-        values, vectors = right(stack)
-        vectors[2, 0, 1] += 1e-8
-        return values, vectors
-
     assert eigen.decompose(stratum).column_residual.max() < 1e-13
-    monkeypatch.setattr(eigen, "_eigh", wrong)
+    plant(monkeypatch, eigen, "_eigh", added((2, 0, 1), 1e-8))
     with pytest.raises(SolverError, match=r"in the part of 5 nodes with row 10 has residual .*; please report"):
         eigen.decompose(stratum)
 
@@ -275,14 +279,7 @@ def test_gradients_take_no_wrong_basis(monkeypatch):
 
     from spectrata.torch import magnitudes
 
-    right = eigen._solve_stack
-
-    def wrong(*given):
-        values, vectors = right(*given)
-        vectors[:, 0, 5] += 1e-6
-        return values, vectors
-
-    monkeypatch.setattr(eigen, "_solve_stack", wrong)
+    plant(monkeypatch, eigen, "_solve_stack", added(np.s_[:, 0, 5], 1e-6))
     with pytest.raises(SolverError, match="at hop 1 has residual"):
         magnitudes(nx.gnm_random_graph(70, 200, seed=1), torch.ones(70, requires_grad=True), hops=1)
 
@@ -398,15 +395,8 @@ def test_an_operator_of_another_program_is_solved_with_the_same_checks(monkeypat
     from scipy.sparse.linalg import aslinearoperator
 
     matrix = nx.laplacian_matrix(nx.path_graph(40)).astype(float)
-    right = np.linalg.eigh
-
-    def wrong(given):
-        values, vectors = right(given)
-        vectors[3, 4] += 1e-6
-        return values, vectors
-
     calls.band_spectra(aslinearoperator(matrix), np.arange(40.0), 4, algorithms="gft")
-    monkeypatch.setattr(np.linalg, "eigh", wrong)
+    plant(monkeypatch, np.linalg, "eigh", added((3, 4), 1e-6))
     with pytest.raises(SolverError, match="at hop 1 has residual"):
         calls.band_spectra(aslinearoperator(matrix), np.arange(40.0), 4, algorithms="gft")
 

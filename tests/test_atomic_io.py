@@ -16,44 +16,6 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.fixture
-def tree(tmp_path):
-    """A result that is a folder, and a function that writes the next version of it."""
-    place = tmp_path / "result"
-    place.mkdir()
-    (place / "values").write_text("old")
-
-    def write():
-        with written_whole(place) as new:
-            new.mkdir()
-            (new / "values").write_text("new")
-
-    return place, write
-
-
-def test_a_folder_replaces_a_folder(tree):
-    place, write = tree
-    write()
-    assert (place / "values").read_text() == "new"
-    assert names(place.parent) == ["result"]
-
-
-def test_the_old_folder_comes_back_when_the_new_one_cannot_take_its_place(tree, monkeypatch):
-    place, write = tree
-    replace = os.replace
-
-    def refuse(source, target):
-        if os.fspath(target) == os.fspath(place):
-            raise OSError(errno.EIO, "planted")
-        return replace(source, target)
-
-    monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(ResultError, match="result cannot be written"):
-        write()
-    assert (place / "values").read_text() == "old"
-    assert names(place.parent) == ["result"]
-
-
 @pytest.mark.parametrize("problem", [KeyboardInterrupt(), ValueError("planted")])
 def test_what_fails_leaves_nothing(tmp_path, problem):
     def write():

@@ -10,6 +10,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 import calls
 import spectrata as st
+from brute import OPERATORS
 from spectrata.bands.operators import RowLaplacian
 from spectrata.bands.settings import orientation_keys
 from spectrata.bands.solve import solve_laplacian
@@ -18,14 +19,6 @@ from spectrata.core.registry import ALGORITHMS as ROWS
 from spectrata.errors import OptionError
 from spectrata.inputs.graphs import as_graph
 from spectrata.kernels import searches
-
-LAPLACIANS = [
-    ("combinatorial", False),
-    ("random_walk", False),
-    ("random_walk", True),
-    ("normalized", False),
-    ("normalized", True),
-]
 
 
 def _weighted(kind, seed, n=150):
@@ -38,7 +31,7 @@ def _weighted(kind, seed, n=150):
     return as_graph(graph, weights=10 ** rng.uniform(-1, 1, graph.number_of_edges()))
 
 
-def _agree(found, exact, tol=0.01):
+def assert_bands_hold(found, exact, tol=0.01):
     """Every cumulative energy lies in its bounds and within ``tol``; energies at 0 and gradients are exact."""
     np.testing.assert_allclose(found["gradient_norm"], exact["gradient_norm"], rtol=1e-12)
     for name in ("n_edges", "n_parts", "n_singletons"):
@@ -59,7 +52,7 @@ def _agree(found, exact, tol=0.01):
             assert str(cell["status"].values) == "ok"
 
 
-@pytest.mark.parametrize(("laplacian", "self_loops"), LAPLACIANS)
+@pytest.mark.parametrize(("laplacian", "self_loops"), OPERATORS)
 @pytest.mark.parametrize("kind", ["sparse", "dense", "grid"])
 def test_bands_hold_the_exact_energies(kind, laplacian, self_loops):
     for seed, hop_weights in enumerate(("bottleneck", "product", "unit")):
@@ -69,18 +62,18 @@ def test_bands_hold_the_exact_energies(kind, laplacian, self_loops):
         asked = {"hops": [1, 2], "hop_weights": hop_weights}
         found = calls.band_spectra(graph, signal, bands=9, **asked, **options)
         exact = calls.spectra(graph, signal, list(found["algorithm"].values), **asked, **options)
-        _agree(found, exact)
+        assert_bands_hold(found, exact)
         for name in ("laplacian", "self_loops", "weights", "metric", "graph_hash"):
             assert found.attrs[name] == exact.attrs[name]
 
 
-@pytest.mark.parametrize(("laplacian", "self_loops"), LAPLACIANS)
+@pytest.mark.parametrize(("laplacian", "self_loops"), OPERATORS)
 def test_a_node_measure_without_weights(laplacian, self_loops):
     graph = nx.barabasi_albert_graph(150, 2, seed=1)
     signal = np.random.default_rng(1).standard_normal(150)
     options = {"laplacian": laplacian, "self_loops": self_loops, "orientation": "index"}
     found = calls.band_spectra(graph, signal, bands=9, **options)
-    _agree(found, calls.spectra(graph, signal, list(found["algorithm"].values), hops=1, **options))
+    assert_bands_hold(found, calls.spectra(graph, signal, list(found["algorithm"].values), hops=1, **options))
 
 
 def test_equal_weights_scale_the_combinatorial_axis_and_leave_the_others():
@@ -126,7 +119,7 @@ def test_what_is_constant_lies_at_zero_for_the_right_operators():
 
 
 @pytest.mark.parametrize("solver", ["cg", "amg", "auto"])
-@pytest.mark.parametrize(("laplacian", "self_loops"), LAPLACIANS[:3])
+@pytest.mark.parametrize(("laplacian", "self_loops"), OPERATORS[:3])
 def test_the_weighted_solve_is_the_shortest_solution(solver, laplacian, self_loops):
     graph = _weighted("grid", 4, n=900)
     weights = searches.both_directions(graph.indptr, graph.indices, graph.weights)
@@ -141,7 +134,7 @@ def test_the_weighted_solve_is_the_shortest_solution(solver, laplacian, self_loo
     np.testing.assert_allclose(y, expected, atol=1e-6 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize(("laplacian", "self_loops"), LAPLACIANS)
+@pytest.mark.parametrize(("laplacian", "self_loops"), OPERATORS)
 def test_the_operator_is_the_scaled_laplacian(laplacian, self_loops):
     graph = _weighted("sparse", 6)
     w = np.zeros((150, 150))
@@ -159,7 +152,7 @@ def test_the_operator_is_the_scaled_laplacian(laplacian, self_loops):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("laplacian", "self_loops"), LAPLACIANS)
+@pytest.mark.parametrize(("laplacian", "self_loops"), OPERATORS)
 def test_tensors_take_the_array_way_to_the_same_weighted_bands(laplacian, self_loops):
     pytest.importorskip("torch")
     from spectrata.kernels.backend import Backend

@@ -12,12 +12,9 @@ from spectrata.core.bases import solve as eigen
 from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, spaces_of
 from spectrata.core.bases.solve import decompose
 from spectrata.core.bases.verify import SAFETY
-from spectrata.core.operators import COMBINATORIAL, LAPLACIANS, Operator
+from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.strata import Stratum
-from strategies import case_of, cases, dense_laplacian, measure_root, stratum_of
-
-OPERATORS = [COMBINATORIAL, *(Operator(name, loops) for name in LAPLACIANS[1:] for loops in (False, True))]
-EACH = pytest.mark.parametrize("operator", OPERATORS, ids=str)
+from strategies import case_of, cases, dense_laplacian, each_operator, measure_root, stratum_of
 
 
 def angles(n):
@@ -93,13 +90,13 @@ def check_signs(vectors):
         assert column[np.flatnonzero(size >= (1 - 1e-8) * size.max())[0]] > 0
 
 
-@EACH
+@each_operator
 @given(case=cases(max_nodes=16))
 def test_any_basis(operator, case):
     check_basis(stratum_of(case), operator)
 
 
-@EACH
+@each_operator
 @pytest.mark.parametrize("n", [63, 64, 65, 130])
 def test_larger_bases_around_the_batch_limit(operator, n):
     check_basis(stratum_of(nx.gnp_random_graph(n, 2.5 / n, seed=n)), operator)
@@ -111,7 +108,7 @@ def test_near_zero_is_not_zero():
     assert_array_equal(spaces, [0, 1, 2])
 
 
-@EACH
+@each_operator
 def test_batched_small_parts_equal_solo_solves(monkeypatch, operator):
     rng = np.random.default_rng(3)
     pieces = [nx.gnp_random_graph(int(n), 0.6, seed=int(n)) for n in rng.integers(2, 9, 25)]

@@ -19,52 +19,47 @@ MEMBERS = ("apprx_ls", "in_agg", "adj_diff", "ln_vx")
 PATH = case_of(nx.path_graph(3))
 
 
-def outputs(**magnitudes):
-    return {name: Output(np.atleast_2d(np.array(rows, dtype=float))) for name, rows in magnitudes.items()}
-
-
 # --- by hand ------------------------------------------------------------------------------------------------
 
 
-def test_by_hand():
-    members = outputs(apprx_ls=[3.0, 4.0], in_agg=[0.0, 2.0])
-    weights = {"apprx_ls": 0.25, "in_agg": 0.75, "adj_diff": 0.0, "ln_vx": 0.0}
-    assert_allclose(ens(members, weights).magnitude, [[0.15, 0.95]], rtol=1e-15)
-    assert_allclose(ens_raw(members, weights).magnitude, [[0.75, 2.5]], rtol=1e-15)
+NAN = np.nan
 
 
-def test_weights_need_not_add_to_one():
-    members = outputs(apprx_ls=[3.0, 4.0], in_agg=[0.0, 2.0])
-    assert_allclose(ens_raw(members, {"apprx_ls": 1.0, "in_agg": 3.0}).magnitude, [[3, 10]], rtol=1e-15)
-
-
-def test_nan_members_are_reweighted_component_by_component():
-    members = outputs(adj_diff=[np.nan, 3.0, 4.0], ln_vx=[2.0, 1.0, 2.0])
-    weights = {"adj_diff": 0.75, "ln_vx": 0.25}
-    assert_allclose(ens_raw(members, weights).magnitude, [[2, 2.5, 3.5]], rtol=1e-15)
-    expected = [[2 / 3, 0.75 * 0.6 + 0.25 / 3, 0.75 * 0.8 + 0.5 / 3]]
-    assert_allclose(ens(members, weights).magnitude, expected, rtol=1e-15)
-
-
-def test_all_nan_stays_nan_and_zeros_stay_zeros():
-    members = outputs(adj_diff=[np.nan, 0.0], ln_vx=[np.nan, 0.0])
-    found = ens(members, {"adj_diff": 0.5, "ln_vx": 0.5}).magnitude
-    assert_array_equal(found, [[np.nan, 0.0]])
-
-
-def test_members_without_weight_are_not_needed():
-    members = outputs(adj_diff=[3.0, 4.0])
-    assert_allclose(ens(members, {"adj_diff": 2.0, "ln_vx": 0.0}).magnitude, [[1.2, 1.6]], rtol=1e-15)
+@pytest.mark.parametrize(
+    ("members", "weights", "unit", "raw"),
+    [
+        (
+            {"apprx_ls": [3, 4], "in_agg": [0, 2]},
+            {"apprx_ls": 0.25, "in_agg": 0.75, "ln_vx": 0},
+            [0.15, 0.95],
+            [0.75, 2.5],
+        ),
+        ({"apprx_ls": [3, 4], "in_agg": [0, 2]}, {"apprx_ls": 1, "in_agg": 3}, [0.6, 3.8], [3, 10]),
+        (
+            {"adj_diff": [NAN, 3, 4], "ln_vx": [2, 1, 2]},  # reweighted component by component
+            {"adj_diff": 0.75, "ln_vx": 0.25},
+            [2 / 3, 0.75 * 0.6 + 0.25 / 3, 0.75 * 0.8 + 0.5 / 3],
+            [2, 2.5, 3.5],
+        ),
+        ({"adj_diff": [NAN, 0], "ln_vx": [NAN, 0]}, {"adj_diff": 0.5, "ln_vx": 0.5}, [NAN, 0], [NAN, 0]),
+        (
+            {"adj_diff": [3, 4]},
+            {"adj_diff": 2, "ln_vx": 0},
+            [1.2, 1.6],
+            [6, 8],
+        ),  # a member without weight is not needed
+        ({"adj_diff": [[3, 4], [30, 40]]}, {"adj_diff": 1}, [[0.6, 0.8]] * 2, [[3, 4], [30, 40]]),  # two snapshots
+    ],
+)
+def test_by_hand(members, weights, unit, raw):
+    given = {name: Output(np.atleast_2d(np.array(rows, dtype=float))) for name, rows in members.items()}
+    assert_allclose(ens(given, weights).magnitude, np.atleast_2d(unit), rtol=1e-15)
+    assert_allclose(ens_raw(given, weights).magnitude, np.atleast_2d(raw), rtol=1e-15)
 
 
 def test_unit_norm_leaves_out_what_is_undefined():
     found = unit_norm(np.array([[3.0, np.nan, 4.0], [0.0, 0.0, 0.0], [np.nan] * 3]))
     assert_allclose(found, [[0.6, np.nan, 0.8], [0, 0, 0], [np.nan] * 3], rtol=1e-12)
-
-
-def test_every_snapshot_is_normalised_by_itself():
-    members = outputs(adj_diff=[[3.0, 4.0], [30.0, 40.0]])
-    assert_allclose(ens(members, {"adj_diff": 1.0}).magnitude, [[0.6, 0.8]] * 2, rtol=1e-15)
 
 
 # --- weights ------------------------------------------------------------------------------------------------
@@ -185,7 +180,3 @@ def test_members_not_asked_for_leave_no_trace():
     assert ds["algorithm"].values.tolist() == ["ens"]
     assert "ls_residual" not in ds
     assert (ds["status"] == "ok").all()
-
-
-def test_no_ensemble_no_weights():
-    assert "ens_weight" not in run(PATH, [0.0, 1.0, 3.0])

@@ -250,14 +250,3 @@ def test_the_command_line_refuses(lines, flags, words, tmp_path):
     (line,) = result.stderr.strip().splitlines()
     assert words in line
     assert not (tmp_path / "out").exists()
-
-
-def test_an_unknown_attribute_is_named_with_those_there_are(tmp_path):
-    nx.write_graphml(GRAPH, tmp_path / "g.graphml")
-    np.save(tmp_path / "x.npy", X)
-    for command in ("profile", "correlogram"):
-        result = run(command, tmp_path / "g.graphml", tmp_path / "x.npy", "--weights", "width")
-        assert result.exit_code == 2
-        (line,) = [line for line in result.stderr.splitlines() if line.startswith("error:")]
-        assert "--weights width is not an edge attribute of the graph" in line
-        assert "w" in line.split("graph;")[1]

@@ -14,16 +14,13 @@ from spectrata.core.algorithms.options import by_algorithm
 from spectrata.core.bases import solve, verify
 from spectrata.core.bases.solve import decompose
 from spectrata.core.bases.verify import verify_projection
-from spectrata.core.operators import COMBINATORIAL, LAPLACIANS, Operator
 from spectrata.core.plan import make_plan
 from spectrata.core.strata import Stratum
 from spectrata.errors import OptionError, SolverError
 from spectrata.kernels import compiled_ql, factored, lapack
 from spectrata.kernels.factored import FactoredVectors
-from strategies import assert_same_spectra, dense_laplacian, stratum_of
+from strategies import assert_same_spectra, dense_laplacian, each_operator, stratum_of
 
-OPERATORS = [COMBINATORIAL, *(Operator(name, loops) for name in LAPLACIANS[1:] for loops in (False, True))]
-EACH = pytest.mark.parametrize("operator", OPERATORS, ids=str)
 GRAPHS = {
     "two nodes": nx.path_graph(2),
     "one edge": nx.disjoint_union(nx.path_graph(2), nx.empty_graph(3)),
@@ -127,7 +124,7 @@ def options_of(operator):
     return {"algorithms": "gft", **operator.arguments} if operator.laplacian == "normalized" else operator.arguments
 
 
-@EACH
+@each_operator
 @pytest.mark.parametrize("name", GRAPHS)
 def test_every_degenerate_graph_has_the_same_spectra(name, operator):
     graph, rng = GRAPHS[name], np.random.default_rng(5)
@@ -166,7 +163,7 @@ def test_weights_of_any_size_are_solved_and_those_without_squares_refused():
         assert_allclose(ds["magnitude"], plain["magnitude"], rtol=0, atol=1e-12)
 
 
-@EACH
+@each_operator
 def test_a_large_part_is_factored_and_orthonormal(operator):
     n = solve.FACTORED_PART
     graph = nx.disjoint_union(nx.random_regular_graph(4, n, seed=1), nx.path_graph(5))

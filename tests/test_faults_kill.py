@@ -30,6 +30,7 @@ class Case:
 
     def begin(self, folder):
         """Fill the folder before the fault."""
+        folder.mkdir()
 
     def look(self, folder, ended):
         """What is under final names must be right; ``ended`` tells what had been finished."""
@@ -58,7 +59,7 @@ class Save(Case):
     name, few = "save", 3
 
     def begin(self, folder):
-        folder.mkdir()
+        super().begin(folder)
         fault_cases.save_zarr(folder, None, number=1)
 
     def look(self, folder, ended):
@@ -72,9 +73,6 @@ class Save(Case):
 class Cache(Case):
     name, few = "cache", 3
 
-    def begin(self, folder):
-        folder.mkdir()
-
     def look(self, folder, ended):
         for path in folder.glob("bases/*.npz"):
             assert path.read_bytes() == (self.whole / "bases" / path.name).read_bytes()
@@ -86,9 +84,6 @@ class Cache(Case):
 
 class Many(Case):
     name, few = "many", 4
-
-    def begin(self, folder):
-        folder.mkdir()
 
     def look(self, folder, ended):
         told = max(map(int, ended.said), default=0)
@@ -112,7 +107,7 @@ class ManyAgain(Many):
     name, few = "many again", 2
 
     def begin(self, folder):
-        folder.mkdir()
+        super().begin(folder)
         fault_cases.many(folder, int)
 
     def look(self, folder, ended):
@@ -123,22 +118,21 @@ class ManyAgain(Many):
 class Watch(Case):
     name, few = "watch", 5
 
-    def begin(self, folder):
-        folder.mkdir()
-
     def look(self, folder, ended):
         log = folder / "run.zarr"
         if log.exists():
-            found, whole = st.open(log), st.open(self.whole / "run.zarr")
-            rows = found.sizes["snapshot"]
-            np.testing.assert_array_equal(found["step"], whole["step"][:rows])
-            np.testing.assert_allclose(found["magnitude"], whole["magnitude"][:, :rows], rtol=1e-12)
+            self.begins_as_the_whole(st.open(log))
         table = folder / "run.csv"
         if table.exists():
             assert self.whole_table.startswith(table.read_text()) or "\n" in table.read_text()
         logged = set(st.open(log)["step"].values.tolist()) if log.exists() else set()
         if ended.killed:  # no pass that was recorded is lost
             assert {int(step) for step in ended.said} <= logged
+
+    def begins_as_the_whole(self, found):
+        whole, rows = st.open(self.whole / "run.zarr"), found.sizes["snapshot"]
+        np.testing.assert_array_equal(found["step"], whole["step"][:rows])
+        np.testing.assert_allclose(found["magnitude"], whole["magnitude"][:, :rows], rtol=1e-12)
 
     @property
     def whole_table(self):
@@ -178,15 +172,21 @@ MADE = {}
 @pytest.fixture(params=CASES, ids=lambda case: case.name)
 def case(request, tmp_path_factory):
     """A case with an undisturbed run to compare with, made once."""
-    if request.param.name not in MADE:
-        made, root = request.param(), tmp_path_factory.mktemp(request.param.name.replace(" ", "-"))
-        made.old, made.whole, made.root = root / "old", root / "whole", root
-        made.begin(made.old)
-        shutil.copytree(made.old, made.whole)
-        made.ended = run(made.name, made.whole)
-        assert made.ended.code == 0, made.ended.out
-        MADE[made.name] = made
-    return MADE[request.param.name]
+    name = request.param.name
+    if name not in MADE:
+        MADE[name] = prepared(request.param, tmp_path_factory.mktemp(name.replace(" ", "-")))
+    return MADE[name]
+
+
+def prepared(case, root, fault=None):
+    """A case with its folder at the beginning and after an undisturbed run."""
+    made = case()
+    made.old, made.whole, made.root = root / "old", root / "whole", root
+    made.begin(made.old)
+    shutil.copytree(made.old, made.whole)
+    made.ended = run(made.name, made.whole, fault)
+    assert made.ended.code == 0, made.ended.out
+    return made
 
 
 def disturb(case, fault):

@@ -17,10 +17,10 @@ import calls
 import fault_cases
 import power
 import spectrata as st
-from faults import ASKED, Ended, Fault, run
+from faults import ASKED, Ended, Fault
 from spectrata.errors import ResultError, SpectrataWarning
 from spectrata.many.store import open_many
-from test_faults_kill import Cache, Many, Profile, Save, Watch
+from test_faults_kill import Cache, Many, Profile, Save, Watch, prepared
 
 pytestmark = [
     pytest.mark.long,
@@ -60,14 +60,11 @@ class WatchAfterCut(Watch):
     """A log does not wait for the disk either: it may be refused, and gives no other number."""
 
     def look(self, folder, ended):
-        whole = st.open(self.whole / "run.zarr")
         try:
             found = st.open(folder / "run.zarr")
         except ResultError:
             return
-        rows = found.sizes["snapshot"]
-        np.testing.assert_array_equal(found["step"], whole["step"][:rows])
-        np.testing.assert_allclose(found["magnitude"], whole["magnitude"][:, :rows], rtol=1e-12)
+        self.begins_as_the_whole(found)
 
     def same(self, folder, whole):
         self.look(folder, None)
@@ -89,12 +86,7 @@ def fast_disk(tmp_path):
 
 def recorded(case, root):
     """An undisturbed run of a case, with its record."""
-    made = case()
-    made.old, made.whole, made.root = root / "old", root / "whole", root
-    made.begin(made.old)
-    shutil.copytree(made.old, made.whole)
-    ended = run(made.name, made.whole, Fault("power"))
-    assert ended.code == 0, ended.out
+    made = prepared(case, root, Fault("power"))
     return made, power.Record.read(f"{made.whole}.notes.power")
 
 

@@ -85,9 +85,7 @@ def wait_for(condition, process):
 
 
 def test_a_worker_killed_from_outside_costs_nothing(tmp_path):
-    fault_cases.write_inputs(tmp_path)
-    rows = [f"graph.txt,signal1.npy,pair {i}" for i in range(400)]
-    (tmp_path / "pairs.csv").write_text("\n".join(["graph,signal,name", *rows, ""]))
+    fault_cases.write_inputs(tmp_path, pairs=400)
     process = begin(tmp_path, "profile", "--many", "pairs.csv", "--jobs", 2, "-o", "out")
     wait_for(lambda: some_done(tmp_path / "out" / "spectra.zarr"), process)
     os.kill(next(child for child in children(process.pid) if is_worker(child)), signal.SIGKILL)
@@ -100,9 +98,7 @@ def test_a_worker_killed_from_outside_costs_nothing(tmp_path):
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)][: 2 if EXHAUSTIVE else 1])
 def test_many_stops_when_told(tmp_path, name, code):
     """The whole group hears the signal, as at a terminal; the store goes on where it was."""
-    fault_cases.write_inputs(tmp_path)
-    rows = [f"graph.txt,signal1.npy,pair {i}" for i in range(2000)]
-    (tmp_path / "pairs.csv").write_text("\n".join(["graph,signal,name", *rows, ""]))
+    fault_cases.write_inputs(tmp_path, pairs=2000)
     words = ["profile", "--many", "pairs.csv", "--jobs", 2, "-o", "out"]
     process = begin(tmp_path, *words)
     wait_for(lambda: some_done(tmp_path / "out" / "spectra.zarr"), process)

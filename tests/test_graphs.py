@@ -21,7 +21,6 @@ from spectrata.errors import (
     DuplicateNameError,
     EdgeRangeError,
     EmptyGraphError,
-    FileFormatError,
     GraphTypeError,
     NodeCountError,
     OptionError,
@@ -64,15 +63,10 @@ class TestForms:
         check(as_graph(adjacency=adjacency(dtype)))
 
     def test_lists_and_matrices(self) -> None:
+        check(as_graph(sp.csr_array(adjacency(bool))))
         check(as_graph(adjacency().tolist()))
         check(as_graph([list(pair) for pair in PAIRS]), n_nodes=4)
         check(as_graph(adjacency().view(np.matrix)))
-
-    def test_sparse_bool_and_explicit_zeros(self) -> None:
-        check(as_graph(sp.csr_array(adjacency(bool))))
-        matrix = sp.csr_array(np.where(adjacency() > 0, 1.0, 7.0))
-        matrix.data[matrix.data == 7] = 0
-        check(as_graph(matrix))
 
     def test_sparse_input_is_not_changed(self) -> None:
         matrix = sp.coo_array(([1, 1, 1, 1], ([0, 0, 1, 1], [1, 1, 0, 0])), shape=(3, 3))
@@ -87,9 +81,6 @@ class TestForms:
             check(as_graph(edges, n_nodes=N))
             check(as_graph(edges=edges, n_nodes=N))
             check(as_graph(edges=edges), n_nodes=4)
-
-    def test_edges_in_both_directions_are_silent(self) -> None:
-        check(as_graph(edges=both_ways(), n_nodes=N))
 
     def test_networkx_keeps_order_and_names(self) -> None:
         graph = nx.Graph([("d", "c"), ("c", "b"), ("c", "a"), ("b", "a")])
@@ -119,9 +110,6 @@ class TestForms:
         graph.vs["name"] = list("abcde")
         check(as_graph(graph))
         assert as_graph(graph).names == tuple("abcde")
-        graph.es["weight"] = [1, 1, 2, 1]
-        with pytest.warns(SpectrataWarning, match="weights"):
-            as_graph(graph)
         graph.vs["name"] = list("abcda")
         with pytest.raises(DuplicateNameError, match="'a' stands at rows 0 and 4"):
             as_graph(graph)
@@ -137,8 +125,6 @@ class TestForms:
         check(as_graph(torch.tensor(PAIRS).T), n_nodes=4)
         check(as_graph(edges=torch.tensor(PAIRS)), n_nodes=4)
         check(as_graph(torch.tensor(adjacency())))
-        with pytest.warns(SpectrataWarning, match="weights"):
-            as_graph(data.Data(edge_index=index, edge_weight=torch.rand(8), num_nodes=N))
         with pytest.raises(NodeCountError, match="n_nodes=9"):
             as_graph(data.Data(edge_index=index, num_nodes=N), n_nodes=9)
 
@@ -170,14 +156,6 @@ class TestForms:
         with pytest.raises(NodeCountError, match="5 nodes, but n_nodes=6"):
             as_graph(graph, n_nodes=6)
 
-    def test_path(self, tmp_path: os.PathLike) -> None:
-        file = tmp_path / "graph.txt"
-        file.write_text("".join(f"{a} {b}\n" for a, b in PAIRS))
-        check(as_graph(file), n_nodes=4)
-        check(as_graph(str(file), n_nodes=N))
-        with pytest.raises(FileFormatError, match=r"nowhere\.txt"):
-            as_graph(tmp_path / "nowhere.txt")
-
     def test_labelled_edges_become_rows_when_the_count_is_given(self, tmp_path: os.PathLike) -> None:
         file = tmp_path / "gap.txt"
         file.write_text("0 4\n4 2\n")
@@ -208,20 +186,6 @@ class TestCleaning:
     def test_multigraph(self) -> None:
         with pytest.warns(SpectrataWarning, match="Dropped 2 parallel"):
             assert as_graph(nx.MultiGraph([(0, 1), (0, 1), (1, 0), (1, 2)])).n_edges == 2
-
-    def test_weights_are_said(self) -> None:
-        said = pytest.warns(SpectrataWarning, match="Ignoring edge weights")
-        with said:
-            as_graph(nx.karate_club_graph())
-        with said:
-            as_graph(adjacency() * 0.5)
-        with said:
-            as_graph(-adjacency())
-        with said:
-            as_graph(sp.csr_array(adjacency() * 2))
-        graph = nx.Graph(PAIRS)
-        nx.set_edge_attributes(graph, 1.0, "weight")
-        as_graph(graph)
 
     def test_rownormalised_matrix_is_undirected(self) -> None:
         matrix = adjacency(float)[:4, :4]

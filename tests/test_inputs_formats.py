@@ -13,7 +13,6 @@ import scipy.sparse as sp
 
 from having import optional
 from spectrata.errors import (
-    AmbiguousGraphError,
     DuplicateNameError,
     FileFormatError,
     GraphTypeError,
@@ -454,8 +453,3 @@ class TestPositions:
         )
         assert as_graph(write("g.graphml", yed)).positions.tolist() == [[1, 7], [2, 7]]
         assert as_graph(write("g.graphml", yed.replace('x="1"', 'x="left"'))).positions is None
-
-
-def test_two_by_two_in_memory_stays_ambiguous() -> None:
-    with pytest.raises(AmbiguousGraphError):
-        as_graph(np.array([[0, 1], [1, 0]]))

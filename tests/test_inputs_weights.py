@@ -251,8 +251,9 @@ class TestFiles:
         np.savez(path, adjacency=matrix())
         everywhere(path)
         for layout in ("csr", "csc", "coo"):
-            sp.save_npz(path, sp.coo_array(matrix()).asformat(layout))
-            everywhere(path)
+            for kind in (sp.coo_array, sp.coo_matrix):
+                sp.save_npz(path, kind(matrix()).asformat(layout))
+                everywhere(path)
         half = sp.coo_array(matrix() / 2)
         halves = [np.concatenate([part, part]) for part in (half.data, half.row, half.col)]
         sp.save_npz(path, sp.coo_array((halves[0], (halves[1], halves[2])), shape=(N, N)))
@@ -261,9 +262,10 @@ class TestFiles:
         everywhere(tmp_path / "g.npy")
 
     @pytest.mark.parametrize("symmetry", ["symmetric", "general"])
-    def test_matrix_market(self, tmp_path: Path, symmetry: str) -> None:
+    @pytest.mark.parametrize("kind", [np.asarray, sp.coo_array])
+    def test_matrix_market(self, tmp_path: Path, symmetry: str, kind: Any) -> None:
         path = tmp_path / "g.mtx"
-        scipy.io.mmwrite(path, sp.coo_array(matrix()), symmetry=symmetry)
+        scipy.io.mmwrite(path, kind(matrix()), symmetry=symmetry)
         everywhere(path)
         (tmp_path / "g.mtx.gz").write_bytes(gzip.compress(path.read_bytes()))
         everywhere(tmp_path / "g.mtx.gz")
@@ -333,6 +335,8 @@ class TestCleaning:
             as_graph(edges=[(1, 2), (0, 1), (0, 2)], weights=[1.0, value, 1.0])
 
     def test_negative_matrix(self) -> None:
+        with pytest.warns(SpectrataWarning, match="Ignoring edge weights"):
+            as_graph(-matrix())
         with pytest.raises(OptionError, match=r"edge 0 to 1 is -2\.0 "):
             as_graph(-matrix(), weights=True)
 
@@ -439,8 +443,9 @@ class TestUndirected:
         (tmp_path / "g.json").write_text(json.dumps(nx.node_link_data(graph)))
         scipy.io.mmwrite(tmp_path / "g.mtx", sp.coo_array(np.triu(matrix())), symmetry="general")
         np.save(tmp_path / "g.npy", np.triu(matrix()))
+        sp.save_npz(tmp_path / "g.npz", sp.csr_array(np.triu(matrix())))
         np.savetxt(tmp_path / "g.csv", np.triu(matrix()), delimiter=",")
-        for file in ("g.graphml", "g.gml", "g.json", "g.mtx", "g.npy", "g.csv"):
+        for file in ("g.graphml", "g.gml", "g.json", "g.mtx", "g.npy", "g.npz", "g.csv"):
             with pytest.raises(DirectedGraphError, match="undirected=True"):
                 as_graph(tmp_path / file)
             check(as_graph(tmp_path / file, undirected=True, weights=True))

@@ -1,11 +1,10 @@
 """Strata of large graphs: whole ones against all-pairs distances, and their estimated size."""
 
-from itertools import pairwise
-
 import networkx as nx
 import numpy as np
 import pytest
 
+import brute
 import spectrata as st
 from spectrata.core.rows import hop_rows, stratum_bytes
 from spectrata.errors import HopError, MemoryEstimateError
@@ -23,27 +22,18 @@ def test_rows_are_those_of_the_all_pairs_search(hop, probability):
         np.testing.assert_array_equal(indices[indptr[v] : indptr[v + 1]], np.flatnonzero(distances[v] == hop))
 
 
-def _path_weights(graph, weights, hop, product):
-    """The best weight of all shortest paths of this length, by listing them."""
-    found = np.zeros((len(graph), len(graph)))
-    for x, lengths in nx.all_pairs_shortest_path_length(graph):
-        for y in (y for y, length in lengths.items() if length == hop):
-            paths = [[weights[min(e), max(e)] for e in pairwise(path)] for path in nx.all_shortest_paths(graph, x, y)]
-            found[x, y] = max(np.prod(path) if product else min(path) for path in paths)
-    return found
-
-
 @pytest.mark.parametrize("hop", [1, 2, 3, 4])
 @pytest.mark.parametrize("rule", ["bottleneck", "product", "unit"])
 def test_weights_of_rows_are_those_of_the_best_shortest_paths(hop, rule):
     plain = nx.fast_gnp_random_graph(40, 0.08, seed=hop)
-    graph = as_graph(plain, weights=np.random.default_rng(hop).uniform(0.1, 3.0, plain.number_of_edges()))
-    weights = {tuple(edge): weight for edge, weight in zip(graph.edges.tolist(), graph.weights, strict=True)}
+    for edge, weight in zip(plain.edges, np.random.default_rng(hop).uniform(0.1, 3.0, 1000), strict=False):
+        plain.edges[edge]["w"] = float(weight)
+    graph = as_graph(plain, weights="w")
     indptr, indices, found = hop_rows(graph, hop, rule)
     if rule == "unit" and hop > 1:
         assert found is None
         return
-    expected = _path_weights(plain, weights, hop, rule == "product")
+    expected = brute.pair_weights(plain, hop, rule)
     rows = np.repeat(np.arange(40), np.diff(indptr))
     assert len(rows) == np.count_nonzero(expected)
     np.testing.assert_allclose(found, expected[rows, indices], rtol=1e-14)
@@ -60,20 +50,13 @@ def test_weights_do_not_depend_on_threads(monkeypatch):
         np.testing.assert_array_equal(weights[rows < indices], strata.at(3).weights)
 
 
-def test_the_estimate_counts_weights(monkeypatch):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_estimate_comes_first_and_is_close(monkeypatch, weighted):
     plain = nx.fast_gnp_random_graph(4000, 8 / 4000, seed=1)
-    graph = as_graph(plain, weights=np.ones(plain.number_of_edges()))
+    graph = as_graph(plain, weights=np.ones(plain.number_of_edges()) if weighted else None)
     monkeypatch.setenv("SPECTRATA_THREADS", "1")
-    needed = stratum_bytes(graph, 2, weighted=True)
-    truth = 12 * len(hop_rows(graph, 2).indices) + 32 * 4000
-    assert truth <= needed <= 1.3 * truth
-
-
-def test_the_estimate_comes_first_and_is_close(monkeypatch):
-    graph = as_graph(nx.fast_gnp_random_graph(4000, 8 / 4000, seed=1))
-    monkeypatch.setenv("SPECTRATA_THREADS", "1")
-    needed = stratum_bytes(graph, 2)
-    truth = 4 * len(hop_rows(graph, 2)[1]) + 24 * 4000
+    needed = stratum_bytes(graph, 2, weighted=weighted)
+    truth = (12 if weighted else 4) * len(hop_rows(graph, 2).indices) + (32 if weighted else 24) * 4000
     assert truth <= needed <= 1.3 * truth
     monkeypatch.setattr("spectrata.core.resources.available_memory", lambda: needed // 2)
     with pytest.raises(MemoryEstimateError, match=r"K = 2 of 4,000 nodes.*use fewer hops"):
@@ -125,9 +108,7 @@ def test_parts_are_numbered_by_first_appearance(compiled, monkeypatch):
     monkeypatch.setattr("spectrata.kernels.searches.JOINED", 0 if compiled else 2**60)
     for seed in range(20):
         graph = nx.fast_gnp_random_graph(50, 0.03, seed=seed)
-        expected = np.empty(50, dtype=int)
-        for label, nodes in enumerate(sorted(nx.connected_components(graph), key=min)):
-            expected[list(nodes)] = label
+        expected = brute.parts_of(nx.to_numpy_array(graph))
         known = as_graph(graph)
         np.testing.assert_array_equal(searches.part_labels(known.indptr, known.indices), expected)
         np.testing.assert_array_equal(searches.pair_part_labels(known.edges, 50), expected)

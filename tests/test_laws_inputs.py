@@ -37,6 +37,7 @@ def dask_array(values):
 FORMS = {
     "lists": lambda s: s.tolist(),
     "fortran": np.asfortranarray,
+    "matrix": lambda s: s.view(np.matrix),
     "big-endian": lambda s: s.astype(">f8"),
     "long double": lambda s: s.astype(np.longdouble),
     "every second row": lambda s: np.repeat(s, 2, axis=0)[::2],

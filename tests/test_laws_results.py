@@ -1,53 +1,12 @@
-"""Laws of what is read from a result: merged, normalised, compared, calibrated, saved and opened; and of bands."""
+"""Laws of what is read from a result: compared, calibrated, correlated and drawn."""
 
-import tempfile
-from pathlib import Path
-
-import hypothesis.strategies as hs
 import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pytest
-import xarray as xr
-from hypothesis import given
 from numpy.testing import assert_allclose
 
-import calls
 import spectrata as st
-from roads import ALL, INCIDENCE
-from strategies import cases_times, cases_with_signals
-
-seeds = hs.integers(0, 2**32 - 1)
-
-
-@hs.composite
-def results(draw, **options):
-    """A result, with snapshots or without, some of them undefined."""
-    case, signal = draw(cases_with_signals(max_nodes=9, dims=(2, 3)))
-    if draw(hs.booleans()):
-        signal = np.stack([signal, signal + 0.5, 0.0 * signal])
-    metric = draw(hs.sampled_from(["angular", "euclidean"]))
-    keep = draw(hs.sampled_from([(), ("signal",), ("signal", "eigenvectors")]))
-    return calls.spectra(case.graph, signal, ALL, metric=metric, zero_vectors="nan", keep=keep, **INCIDENCE | options)
-
-
-# --- files --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
-@cases_times(0.2)
-@given(ds=results(), make=hs.sampled_from([st.merge_eigenspaces, st.stats.normalize, st.stats.drop_zero]))
-def test_saved_and_opened_is_the_same(suffix, make, ds):
-    """And so is what is read from it: reading commutes with saving."""
-    made = make(ds)
-    with tempfile.TemporaryDirectory() as folder:
-        xr.testing.assert_identical(st.open(st.save(made, Path(folder) / f"r{suffix}")), made)
-        again = st.open(st.save(ds, Path(folder) / f"s{suffix}"))
-        xr.testing.assert_identical(again, ds)
-        xr.testing.assert_identical(make(again), made)
-
-
-# --- a graph of two edges -----------------------------------------------------------------------------------
 
 
 def test_results_of_two_edges_are_not_taken_for_a_matrix():

@@ -184,15 +184,13 @@ def with_isolated(case, signal, count, seed):
     drawn=cases_with_signals(),
     count=hs.integers(1, 4),
     seed=seeds,
-    metric=hs.sampled_from(["auto", "euclidean"]),
+    metric=metrics,
     orientation=hs.sampled_from(["rms", "index"]),
     scaling=hs.sampled_from(["unit", "eigenvalue"]),
 )
 def test_isolated_nodes_change_nothing_else(road, drawn, count, seed, metric, orientation, scaling):
     case, signal = drawn
-    options = {"metric": metric, "orientation": orientation, "scaling": scaling, "ens_weights": WEIGHTS}
-    if "ln_vx" in road.algorithms:
-        options |= INCIDENCE
+    options = options_of(road) | {"metric": metric, "orientation": orientation, "scaling": scaling}
     bigger, more, new = with_isolated(case, signal, count, seed)
     one = road.spectra(case, signal, road.algorithms, **options)
     other = road.spectra(bigger, more, road.algorithms, **options)

@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
-import calls
 import oracle
 import oracle_cases
 from spectrata.core.algorithms import ln_vx as learning
 from spectrata.core.algorithms.options import Options
 from spectrata.core.strata import Stratum
-from spectrata.core.stratification import Stratification
 from spectrata.errors import LineGraphSizeError
 from spectrata.kernels import threads
 from strategies import Case, assert_near, case_of, cases_with_signals, hop_of, oracle_hops, run, sorted_edges
@@ -282,13 +280,6 @@ def test_by_part_of_a_connected_graph_is_the_whole():
     assert one.weights.shape == (20, N, 15)
 
 
-def test_the_seed_decides():
-    options = {"trials": 2, "max_epochs": 5}
-    one = run(PAPER, SIGNAL, "ln_vx", seed=1, **options)["magnitude"].values
-    assert_array_equal(run(PAPER, SIGNAL, "ln_vx", seed=1, **options)["magnitude"].values, one)
-    assert not np.allclose(run(PAPER, SIGNAL, "ln_vx", seed=2, **options)["magnitude"].values, one)
-
-
 # --- incidence ----------------------------------------------------------------------------------------------
 
 
@@ -348,14 +339,3 @@ def test_hops_whose_weights_leave_ln_vx_out_may_be_large():
     options = {"ens_weights": weights.__getitem__, "max_line_nodes": 3, "trials": 1, "max_epochs": 1}
     ds = run(PAPER, SIGNAL, "ens_raw", **options)
     assert not np.isnan(ds["magnitude"]).any()
-
-
-def test_learning_is_shared_by_snapshots_and_calls():
-    """The map depends on the graph and the seed alone, so snapshots and later signals get the same one."""
-    strat = Stratification(PAPER.graph, hops=2)
-    signals = np.random.default_rng(0).standard_normal((3, N, 2))
-    options = {"trials": 3, "max_epochs": 20, "keep": ()}
-    together = calls.spectra(strat, signals, "ln_vx", **options)["magnitude"].values[0]
-    for t, signal in enumerate(signals):
-        alone = run(PAPER, signal, "ln_vx", hops=2, **options)["magnitude"].values[0]
-        assert_near(together[t], alone, 1e-12)

@@ -321,6 +321,7 @@ def test_the_command_line_takes_a_manifest_and_bands(tmp_path):
     assert run.invoke(app, ["profile", *one, "--bands", "4", "--ln-vx", "transform=incidence"]).exit_code == 2
 
 
-def test_importing_brings_no_dask():
-    code = "import sys, spectrata.many.run, spectrata.bands.spectra; sys.exit('dask' in sys.modules)"
+def test_importing_brings_no_dask_and_no_torch():
+    code = "import sys, spectrata.many.run, spectrata.bands.spectra, spectrata as st\n"
+    code += "st.spectra, st.Stratification, st.diagnose\nsys.exit(bool({'dask', 'torch'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], env=os.environ, check=False).returncode == 0

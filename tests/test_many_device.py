@@ -36,15 +36,6 @@ def molecules(count=12, seed=0):
     return pairs
 
 
-def merged(ds):
-    """Magnitudes per eigenspace, as lengths; adj_diff depends on the basis and is compared at simple eigenvalues."""
-    magnitude, spaces = ds["magnitude"].values, ds["eigenspace"].values
-    found = np.zeros_like(magnitude)
-    for graph, hop, component in np.argwhere(spaces >= 0):
-        found[graph, :, hop, spaces[graph, hop, component]] += magnitude[graph, :, hop, component] ** 2
-    return np.sqrt(found)
-
-
 @pytest.mark.parametrize("laplacian", ["combinatorial", "random_walk"])
 def test_batches_on_the_device_are_those_on_the_processor(cupy, laplacian):
     pairs = molecules()
@@ -55,7 +46,7 @@ def test_batches_on_the_device_are_those_on_the_processor(cupy, laplacian):
     )
     np.testing.assert_allclose(found["eigenvalue"], expected["eigenvalue"], atol=1e-12)
     np.testing.assert_array_equal(found["graph_hash"], expected["graph_hash"])
-    ours, theirs = merged(found), merged(expected)
+    ours, theirs = (st.merge_eigenspaces(ds)["magnitude"].values for ds in (found, expected))
     simple = (expected["multiplicity"].values == 1).all(axis=2)  # (graph, hop)
     for row, name in enumerate(found["algorithm"].values):
         where = simple if name == "adj_diff" else np.ones_like(simple)

@@ -12,7 +12,6 @@ import spectrata as st
 from spectrata.core import registry
 from spectrata.core.bases.solve import decompose
 from spectrata.core.hop import Hop, Output
-from spectrata.core.operators import Operator
 from spectrata.core.plan import make_plan
 from spectrata.core.strata import Strata
 from spectrata.errors import ResultError
@@ -20,15 +19,9 @@ from spectrata.inputs.graphs import as_graph
 from spectrata.kernels import edge_sums, threads
 from spectrata.many import stacked
 from spectrata.many import work as many_work
+from strategies import each_operator, merged
 
 ALGORITHMS = ("gft", "apprx_ls", "in_agg", "adj_diff")
-OPERATORS = [
-    Operator(),
-    Operator("random_walk"),
-    Operator("random_walk", True),
-    Operator("normalized"),
-    Operator("normalized", True),
-]
 
 
 def some_graphs() -> list[nx.Graph]:
@@ -43,10 +36,6 @@ def some_signals(graphs, d: int) -> list[np.ndarray]:
     return [rng.standard_normal((graph.number_of_nodes(), d)) for graph in graphs]
 
 
-def merged(magnitude: np.ndarray, spaces: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.bincount(spaces, magnitude**2))
-
-
 @pytest.fixture
 def only_stacks(monkeypatch):
     """No pair may be computed alone."""
@@ -58,7 +47,7 @@ def only_stacks(monkeypatch):
 
 
 @pytest.mark.usefixtures("only_stacks")
-@pytest.mark.parametrize("operator", OPERATORS, ids=str)
+@each_operator
 @pytest.mark.parametrize(("orientation", "d"), [("rms", 3), ("index", 1), ("random", 2)])
 def test_stacks_equal_one_by_one(orientation, d, operator):
     graphs = some_graphs()
@@ -100,7 +89,7 @@ def assert_same_hop(mine, one, where):
             np.testing.assert_allclose(merged(ours, spaces), merged(theirs, spaces), atol=1e-9, err_msg=where)
 
 
-@pytest.mark.parametrize("operator", OPERATORS, ids=str)
+@each_operator
 def test_a_stacked_hop_answers_as_hops_do(operator):
     """Method by method, with edge weights, on graphs whose eigenvalues are all different."""
     rng = np.random.default_rng(0)

@@ -12,13 +12,6 @@ import spectrata as st
 from spectrata.errors import HopError, OptionError, SignalValueError
 from spectrata.inputs.graphs import as_graph
 
-LAPLACIANS = [
-    ("combinatorial", False),
-    ("random_walk", False),
-    ("random_walk", True),
-    ("normalized", False),
-    ("normalized", True),
-]
 GRAPHS = {
     "weighted": lambda rng: (nx.gnp_random_graph(24, 0.2, seed=4), rng.uniform(0.2, 3.0, 200)),
     "parts": lambda rng: (nx.disjoint_union_all([nx.path_graph(5), nx.cycle_graph(6), nx.empty_graph(2)]), None),
@@ -46,7 +39,7 @@ def kept(op, columns, inside):
     return basis[:, inside] @ (op.dual[:, inside].T @ columns)
 
 
-@pytest.mark.parametrize(("laplacian", "loops"), LAPLACIANS)
+@pytest.mark.parametrize(("laplacian", "loops"), brute.OPERATORS)
 @pytest.mark.parametrize("kind", GRAPHS)
 @pytest.mark.parametrize("hop", [1, 2])
 def test_against_the_formulas(kind, hop, laplacian, loops):
@@ -185,7 +178,7 @@ def big(kind, seed=0, n=200):
     return as_graph(graph, weights=10 ** rng.uniform(-1, 1, graph.number_of_edges()) if kind == "random" else None)
 
 
-@pytest.mark.parametrize(("laplacian", "loops"), LAPLACIANS)
+@pytest.mark.parametrize(("laplacian", "loops"), brute.OPERATORS)
 @pytest.mark.parametrize("kind", ["random", "grid", "hubs"])
 def test_products_are_within_their_stated_error(kind, laplacian, loops):
     graph = big(kind)

@@ -1,28 +1,22 @@
 """Every algorithm with every Laplacian, with edge weights and without, against dense numpy (``brute``)."""
 
-import hypothesis.strategies as hs
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 import brute
 import calls
-import oracle
 import spectrata as st
 from spectrata.core.algorithms.options import Options
 from spectrata.core.bases.basis import EigenBasis
 from spectrata.core.bases.partial import partial_basis
 from spectrata.core.bases.solve import decompose
-from spectrata.core.operators import LAPLACIANS, Operator
 from spectrata.core.registry import ALGORITHMS
 from spectrata.core.strata import Stratum
 from spectrata.errors import OptionError
-from strategies import assert_near, cases_with_signals, hop_of, run
+from strategies import each_operator, hop_of
 
-OPERATORS = [Operator(), *(Operator(name, loops) for name in LAPLACIANS[1:] for loops in (False, True))]
-EACH = pytest.mark.parametrize("operator", OPERATORS, ids=str)
 FORMULAS = ("gft", "apprx_ls", "in_agg", "adj_diff")
 GRAPHS = {
     "random": nx.gnm_random_graph(14, 30, seed=3),
@@ -77,7 +71,7 @@ def compare(stratum, adjacency, operator, signal, basis: EigenBasis, metric="euc
     assert work.edge_norm(work.gradient)[0] == pytest.approx(np.sqrt(expected.w @ g**2), rel=1e-12)
 
 
-@EACH
+@each_operator
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("d", [1, 3])
@@ -87,7 +81,7 @@ def test_every_algorithm_at_one_hop(operator, weights, name, d):
     compare(stratum, adjacency, operator, signal, decompose(stratum, operator), "angular" if d > 1 else "euclidean")
 
 
-@EACH
+@each_operator
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("which", ["lowest", "highest"])
@@ -102,29 +96,7 @@ def test_some_components_at_one_hop(operator, weights, name, which, count):
     compare(stratum, adjacency, operator, signal, basis)
 
 
-@given(cases_with_signals(), hs.sampled_from(OPERATORS))
-def test_every_algorithm_at_every_hop_of_any_graph(drawn, operator):
-    case, signal = drawn
-    metric = brute.resolve_metric("auto", signal)
-    options = {"laplacian": operator.laplacian, "self_loops": operator.self_loops}
-    ds = run(case, signal, allowed(operator), **options)
-    assert (ds.attrs["laplacian"], ds.attrs["self_loops"]) == (operator.laplacian, int(operator.self_loops))
-    t = brute.potential(signal, metric)
-    for k, adjacency in enumerate(oracle.strata_adjacencies(case.edges, case.n)):
-        expected = brute.operator(adjacency, operator.laplacian, operator.self_loops)
-        scale = float(np.abs(t).max()) * np.sqrt(expected.c.max() * case.n)
-        assert_allclose(ds["eigenvalue"].values[k], expected.values, atol=1e-12 * max(1, expected.values[-1]))
-        if not brute.is_clear(expected):
-            continue
-        assert_array_equal(ds["eigenspace"].values[k], expected.space)
-        for name in allowed(operator):
-            ours = brute.merged(ds["magnitude"].loc[name].values[k], expected.space)
-            theirs = brute.merged(brute.magnitudes(name, expected, t), expected.space)
-            known = brute.is_determined(name, expected)
-            assert_near(ours[known], theirs[known], 1e-10, scale)
-
-
-@EACH
+@each_operator
 def test_what_is_not_allowed_is_refused_by_name(operator):
     options = {"laplacian": operator.laplacian, "self_loops": operator.self_loops, "transform": "incidence"}
     for name, row in ALGORITHMS.items():
@@ -149,7 +121,7 @@ def test_self_loops_of_the_combinatorial_laplacian_are_refused():
         st.spectra(nx.path_graph(4), np.arange(4.0), self_loops=True)
 
 
-@EACH
+@each_operator
 @pytest.mark.parametrize("which", ["lowest", "highest"])
 @pytest.mark.parametrize("count", [1, 4, 7, 8, 100])
 @pytest.mark.parametrize("name", ["parts", "one edge"])

@@ -96,7 +96,7 @@ def test_small_eigenvalues_are_on_a_log_axis_with_decades():
 
 def test_layers_are_drawn_against_their_control_and_the_levels():
     """Values of the probe's own rows; levels from the file of the study, at their two places alone."""
-    probe, level = Recorder(nx.cycle_graph(40)), collapse_levels()
+    probe, level = Recorder(nx.cycle_graph(40)), {place: one.level for place, one in LEVELS.items()}
     x = torch.randn(40, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     for epoch in range(4):
         for mode, shift in (("eval", 2.0 + epoch), ("control", 1e6)):
@@ -123,10 +123,6 @@ def test_layers_are_drawn_against_their_control_and_the_levels():
     assert st.plot.collapse(probe.dataset).get_ylabel() == axes.get_ylabel()
     with pytest.raises(ResultError, match="over_layers"):
         st.plot.collapse(probe.over_epochs("conv1"))
-
-
-def collapse_levels():
-    return {place: one.level for place, one in LEVELS.items()}
 
 
 def directions():

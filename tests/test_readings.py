@@ -285,13 +285,6 @@ def test_scale_of_a_large_graph_is_described_without_p():
     assert max(map(len, str(found).splitlines())) <= 80
 
 
-def test_the_frame_has_one_column_for_each_field():
-    frame = st.diagnose(nx.path_graph(12), range(12), hops=1, draws=99).to_frame()
-    where, numbers = ["kind", "statistic", "hop", "column", "snapshot"], ["value", "chance_low", "chance_high"]
-    tests = ["p", "p_family", "value_given", "p_given", "p_family_given"]
-    assert list(frame) == [*where, *numbers, *tests, "verdict", "beyond_degree", "near_level", "text"]
-
-
 def test_p_of_a_column_depends_on_the_table_only_above_twenty_columns():
     graph, values = nx.cycle_graph(60), np.random.default_rng(2).normal(size=(60, 21))
     p = [st.correlogram(graph, values[:, :many], hops=1, columns="separate")["p"].values[:2, 0] for many in (2, 20, 21)]

@@ -5,21 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import spectrata as st
 from reproduction.studies import calibration, fidelity
-
-
-def test_gft_of_a_real_signal_is_the_classic_one():
-    for seed, graph in enumerate((nx.gnp_random_graph(40, 0.15, seed=1), nx.grid_2d_graph(6, 6))):
-        graph = nx.convert_node_labels_to_integers(graph)
-        strat = st.Stratification(graph, hops=[1])
-        values = np.random.default_rng(seed).normal(size=len(graph))
-        _, vectors = np.linalg.eigh(nx.laplacian_matrix(graph, nodelist=range(len(graph))).toarray().astype(float))
-        ds = st.merge_eigenspaces(strat.spectra(values, "gft"))
-        ours = ds["magnitude"].loc["gft", 1].values[: int(ds["n_eigenspaces"][0])]
-        spaces = strat.basis(1).eigenspace
-        classic = np.sqrt(np.bincount(spaces, (vectors.T @ values) ** 2))
-        assert ours @ classic / np.linalg.norm(ours) / np.linalg.norm(classic) == pytest.approx(1, abs=1e-12)
 
 
 @pytest.mark.long

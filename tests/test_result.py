@@ -275,13 +275,6 @@ def test_damaged_files(result, tmp_path, suffix):
         st.open(path)
 
 
-def test_truncated_netcdf(result, tmp_path):
-    path = st.save(result[0], tmp_path / "r.nc")
-    path.write_bytes(path.read_bytes()[:-500])
-    with pytest.raises(ResultError, match="damaged"):
-        st.open(path)
-
-
 def test_broken_chunks(result, tmp_path):
     path = st.save(result[0], tmp_path / "r.zarr")
     for chunk in (path / "magnitude").glob("[0-9]*"):

@@ -1,6 +1,5 @@
 """Signal files of every kind, whole, damaged and hostile."""
 
-import pickle
 import sys
 import zipfile
 from pathlib import Path
@@ -17,16 +16,6 @@ from spectrata.inputs.readers.signal_files import read_signal
 from spectrata.inputs.signals import as_signal
 
 VALUES = np.arange(6.0).reshape(3, 2) / 4
-
-
-class Harmful:
-    """What a pickle could do: leave a mark when it is loaded."""
-
-    def __init__(self, mark: Path) -> None:
-        self.mark = str(mark)
-
-    def __reduce__(self) -> tuple:
-        return (open, (self.mark, "w"))
 
 
 class TestArrays:
@@ -63,9 +52,6 @@ class TestArrays:
         for layout in ("csr", "csc", "coo"):
             sp.save_npz(tmp_path / "s.npz", sp.coo_array(VALUES).asformat(layout))
             assert np.array_equal(read_signal(tmp_path / "s.npz").values, VALUES)
-        np.savez(tmp_path / "s.npz", x_shape=[10**6, 10**6], x_data=[1.0], x_row=[0], x_col=[0], x_format="coo")
-        with pytest.raises(FileFormatError, match="needs more than 4 GiB"):
-            read_signal(tmp_path / "s.npz")
 
     def test_shared(self) -> None:
         with np.load(shared("cora.npz")) as held:
@@ -75,31 +61,11 @@ class TestArrays:
         with np.load(shared("reference/er50_vector.npz")) as held:
             assert np.array_equal(read_signal(shared("reference/er50_vector.npz")).values, held["signal"])
 
-    def test_pickles_are_never_loaded(self, tmp_path: Path) -> None:
-        mark = tmp_path / "mark"
-        harmful = np.array([Harmful(mark)], dtype=object)
-        np.save(tmp_path / "s.npy", harmful, allow_pickle=True)
-        np.savez(tmp_path / "s.npz", signal=harmful)
-        (tmp_path / "s.pt").write_bytes(pickle.dumps(harmful))
-        for name, words in (("s.npy", "pickled"), ("s.npz", "pickled"), ("s.pt", "old format")):
-            with pytest.raises(FileFormatError, match=words):
-                read_signal(tmp_path / name)
-        assert not mark.exists()
-
     @pytest.mark.parametrize("values", [np.array(["a"]), np.array([1j]), np.zeros(2, dtype="f8,i4")])
     def test_not_numbers(self, tmp_path: Path, values: np.ndarray) -> None:
         np.save(tmp_path / "s.npy", values)
         with pytest.raises(FileFormatError, match=r"real numbers|plain numbers"):
             read_signal(tmp_path / "s.npy")
-
-    def test_damaged(self, tmp_path: Path, write) -> None:
-        np.save(tmp_path / "s.npy", VALUES)
-        whole = (tmp_path / "s.npy").read_bytes()
-        for content in (whole[:-1], whole[:20], b"text"):
-            with pytest.raises(FileFormatError, match="damaged"):
-                read_signal(write("s.npy", content))
-        with pytest.raises(FileFormatError, match=r"not an \.npz archive"):
-            read_signal(write("s.npz", whole))
 
 
 class TestText:
@@ -225,11 +191,6 @@ class TestParquet:
         with pytest.raises(SignalTypeError, match="'node' of"):
             as_signal(path, graph)
 
-    def test_damaged(self, write) -> None:
-        optional("pyarrow")
-        with pytest.raises(FileFormatError, match="not parquet"):
-            read_signal(write("s.parquet", b"PAR1 and then nothing"))
-
     def test_missing_library(self, write, monkeypatch: pytest.MonkeyPatch) -> None:
         for library, name in (("pyarrow", "s.parquet"), ("safetensors", "s.safetensors")):
             monkeypatch.setitem(sys.modules, library, None)
@@ -238,7 +199,7 @@ class TestParquet:
 
 
 class TestTensors:
-    def test_safetensors(self, tmp_path: Path, write) -> None:
+    def test_safetensors(self, tmp_path: Path) -> None:
         save_file = optional("safetensors.numpy").save_file
         path = tmp_path / "s.safetensors"
         save_file({"only": VALUES}, path)
@@ -248,9 +209,6 @@ class TestTensors:
         save_file({"one": VALUES, "two": VALUES}, path)
         with pytest.raises(FileFormatError, match="it has the arrays one, two"):
             read_signal(path)
-        for content in (path.read_bytes()[:-8], b"\xff" * 40, b"x"):
-            with pytest.raises(FileFormatError, match="cannot be read"):
-                read_signal(write("t.safetensors", content))
 
     def test_torch(self, tmp_path: Path) -> None:
         torch = optional("torch")
@@ -270,13 +228,6 @@ class TestTensors:
         torch.save({"epoch": 3}, path)
         with pytest.raises(FileFormatError, match="no array"):
             read_signal(path)
-
-    def test_torch_code_is_never_run(self, tmp_path: Path) -> None:
-        torch = optional("torch")
-        torch.save({"x": Harmful(tmp_path / "mark")}, tmp_path / "s.pt")
-        with pytest.raises(FileFormatError, match="code is never loaded"):
-            read_signal(tmp_path / "s.pt")
-        assert not (tmp_path / "mark").exists()
 
     def test_torch_damaged(self, tmp_path: Path, write, monkeypatch: pytest.MonkeyPatch) -> None:
         torch = optional("torch")

@@ -145,6 +145,7 @@ def test_normalised_results_say_so():
     found = st.stats.normalize(ds)
     assert found.attrs["normalized"] == "l2"
     assert found["magnitude"].dims == ds["magnitude"].dims
+    assert (found["magnitude"].loc["in_agg"].isel(snapshot=1) == 0).all()  # of a constant
     norms = np.sqrt((ds["magnitude"] ** 2).sum("component"))
     np.testing.assert_allclose(found["magnitude_norm"], norms)
     assert found["magnitude_norm"].dims == ("algorithm", "snapshot", "hop")

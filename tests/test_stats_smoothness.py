@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import brute
 import calls
 import spectrata as st
 
@@ -52,16 +53,7 @@ def test_ranks_and_norms(found):
         assert float(cell["mean_row_norm"]) == pytest.approx(np.linalg.norm(s, axis=1).mean())
 
 
-@pytest.mark.parametrize(
-    ("laplacian", "self_loops"),
-    [
-        ("combinatorial", False),
-        ("random_walk", False),
-        ("random_walk", True),
-        ("normalized", False),
-        ("normalized", True),
-    ],
-)
+@pytest.mark.parametrize(("laplacian", "self_loops"), brute.OPERATORS)
 @pytest.mark.parametrize("weights", [False, True])
 def test_every_laplacian_with_and_without_weights(laplacian, self_loops, weights):
     rng = np.random.default_rng(4)
@@ -144,11 +136,6 @@ def test_labels_and_sizes():
     one = st.smoothness(strat, SIGNAL[0])
     assert one["dirichlet"].dims == ("hop",)
     assert one["hop"].values.tolist() == [1, 2]
-    for factor in (1e-3, 1e-100, 1e100):  # squares of the last two are scaled on the way
-        scaled = st.smoothness(strat, SIGNAL[0] * factor)
-        np.testing.assert_allclose(scaled["dirichlet"] / factor**2, one["dirichlet"], rtol=1e-12)
-        np.testing.assert_allclose(scaled["effective_rank"], one["effective_rank"], rtol=1e-12)
-        np.testing.assert_allclose(scaled["stable_rank"], one["stable_rank"], rtol=1e-12)
 
 
 def test_neighbours_of_one_direction_do_not_count_in_the_mean_distance():

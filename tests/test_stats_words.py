@@ -26,25 +26,12 @@ def test_a_summary_by_hand(snapshots):
     assert len(table) == 2 * 2 * (6 if snapshots else 1)
     assert ("snapshot" in table) == snapshots
     for _, row in table.iterrows():
-        one = ds.sel(hop=row["hop"])["magnitude"].loc[row["algorithm"]]
-        one = one.sel(snapshot=row["snapshot"]).values if snapshots else one.values
-        value, space = (ds[name].sel(hop=row["hop"]).values for name in ("eigenvalue", "eigenspace"))
-        assert row["norm"] == pytest.approx(np.sqrt(np.nansum(one**2)))
-        off = space > 0
-        energy = np.nan_to_num(one) ** 2
-        assert row["centroid"] == pytest.approx((energy * value)[off].sum() / energy[off].sum())
-        if row["algorithm"] == "gft":
-            assert row["off_zero"] == pytest.approx(energy[off].sum() / energy.sum())
-        else:
-            assert np.isnan(row["off_zero"])
         assert row["status"] == "ok"
-        if row["hop"] == 1:
-            shares = energy[off] / energy[off].sum()
-            assert row["lowest"] == pytest.approx(shares[:4].sum())
-            assert row["highest"] == pytest.approx(shares[4:].sum())
-            assert row["peak"] == pytest.approx(value[off][shares.argmax()])
-            assert row["cosine_flat"] == pytest.approx(np.abs(one[off]).sum() / np.sqrt(8 * energy[off].sum()))
-            assert (row["eigenspaces"], row["ambiguous"]) == (9, 0)
+        if row["hop"] == 1:  # other columns: test_composition
+            one = ds.sel(hop=1)["magnitude"].loc[row["algorithm"]]
+            energy = (one.sel(snapshot=row["snapshot"]) if snapshots else one).values[1:] ** 2
+            assert row["lowest"] == pytest.approx(energy[:4].sum() / energy.sum())
+            assert row["peak"] == pytest.approx(ds["eigenvalue"].sel(hop=1).values[1:][energy.argmax()])
 
 
 def test_a_summary_counts_repeated_eigenvalues():
@@ -58,10 +45,6 @@ def test_a_summary_counts_repeated_eigenvalues():
     nothing = st.summary(STRAT.spectra(np.ones(9), "gft")).iloc[0]
     assert np.isnan(nothing["peak"])
     assert np.isnan(nothing["centroid"])
-    for size in (1e-200, 1e200):
-        sized, plain = (st.summary(STRAT.spectra(s, "gft", metric="euclidean")) for s in (SIGNAL[0] * size, SIGNAL[0]))
-        np.testing.assert_allclose(sized["centroid"], plain["centroid"])
-        np.testing.assert_allclose(sized["cosine_flat"], plain["cosine_flat"])
 
 
 # ---- response
@@ -75,20 +58,14 @@ AFTER = (BEFORE + np.roll(BEFORE, 1, axis=0) + np.roll(BEFORE, -1, axis=0)) / 3
 def test_a_response_by_hand():
     found = st.response(BEFORE, AFTER, RING, bands=2, metric="euclidean")
     first, second = (RING.spectra(s, "gft", metric="euclidean") for s in (BEFORE, AFTER))
-    for row, hop in enumerate((1, 2)):
-        space = first["eigenspace"].sel(hop=hop).values
+    for row, hop in enumerate((1, 2)):  # gain, response and relative: test_composition
         one, two = (ds["magnitude"].loc["gft"].sel(hop=hop).values ** 2 for ds in (first, second))
-        gain = np.sqrt(two[space > 0].sum() / one[space > 0].sum())
-        assert float(found["gain"][row]) == pytest.approx(gain)
         lower, upper = found["band_lower"].values[row], found["band_upper"].values[row]
-        value = first["eigenvalue"].sel(hop=hop).values
+        value, off = first["eigenvalue"].sel(hop=hop).values, first["eigenspace"].sel(hop=hop).values > 0
         for band in (0, 1):
-            inside = (space > 0) & (value >= lower[band] - 1e-9) & (value <= upper[band] + 1e-9)
-            expected = np.sqrt(two[inside].sum() / one[inside].sum())
-            assert float(found["response"][row, band]) == pytest.approx(expected)
-            assert float(found["relative"][row, band]) == pytest.approx(expected / gain)
+            inside = off & (value >= lower[band] - 1e-9) & (value <= upper[band] + 1e-9)
             for name, energy in (("share_before", one), ("share_after", two)):
-                assert float(found[name][row, band]) == pytest.approx(energy[inside].sum() / energy[space > 0].sum())
+                assert float(found[name][row, band]) == pytest.approx(energy[inside].sum() / energy[off].sum())
     assert found["response"].dims == found["share_after"].dims == ("hop", "band")
     expected = {"metric": "euclidean", "graph_hash": RING.graph.digest, "level": "band", "kind": "response"}
     assert found.attrs.items() >= expected.items()
@@ -152,9 +129,6 @@ def test_a_correlation_by_hand():
     assert int(cell["n_used"]) == 6
     expected = {"of": "magnitude", "confidence": 0.9, "n_snapshots": 6, "kind": "correlations"}
     assert found.attrs.items() >= expected.items()
-    sized = st.stats.correlate(STRAT.spectra(SIGNAL * 1e200, "gft", metric="euclidean"), target * 1e-200)
-    plain = st.stats.correlate(STRAT.spectra(SIGNAL, "gft", metric="euclidean"), target)
-    np.testing.assert_allclose(sized["pearson"], plain["pearson"], rtol=1e-9, atol=1e-9)
     four = st.stats.correlate(ds.isel(snapshot=slice(0, 4)), target[:4])
     width = np.arctanh(four["pearson_high"]) - np.arctanh(four["pearson"])
     np.testing.assert_allclose(width, norm.ppf(0.975), rtol=1e-6)
@@ -186,7 +160,3 @@ def test_a_comparison_is_labelled():
         found = st.compare(a, b)
         assert found["snapshot"].values.tolist() == ["x", "y"]
         assert found["energy_shift"].dims[-1] == "band"
-        assert (found.attrs["metric"], found.attrs["kind"]) == ("angular", "comparison")
-    flat = st.compare(STRAT.spectra(np.ones(9), "gft"), STRAT.spectra(SIGNAL[0, :, 0], "gft"))
-    assert set(flat["status"].values.ravel()) == {"undefined: a spectrum without energy"}
-    assert np.isnan(flat["energy_shift"].values).all()

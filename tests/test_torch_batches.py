@@ -11,6 +11,7 @@ from torch_geometric.nn import GCNConv, global_mean_pool
 import spectrata as st
 from spectrata.errors import OptionError, ResultError
 from spectrata.torch import Recorder, watch
+from torch_models import ByData
 
 
 class Graphs(torch.nn.Module):
@@ -66,18 +67,15 @@ def test_a_shuffled_loader_is_logged(tmp_path):
 
 
 def test_graphs_are_read_from_data_objects_and_keywords():
-    class Takes(Graphs):
-        def forward(self, data):
-            return super().forward(data.x, data.edge_index, data.batch)
-
     batch = Batch.from_data_list(small_graphs())
-    for model, call in (
-        (Takes(), lambda m: m(batch)),
-        (Graphs(), lambda m: m(x=batch.x, edge_index=batch.edge_index, batch=batch.batch)),
+    for model, before, call in (
+        (ByData(Graphs(), "x", "edge_index", "batch"), "inner.", lambda m: m(batch)),
+        (Graphs(), "", lambda m: m(x=batch.x, edge_index=batch.edge_index, batch=batch.batch)),
     ):
         with watch(model) as w:
             call(model)
-        assert w.dataset["layer"].values.tolist() == ["input", "conv1", "conv1/hidden", "conv2"]
+        names = [f"{before}conv1", f"{before}conv1/hidden", f"{before}conv2"]
+        assert w.dataset["layer"].values.tolist() == ["input", *names]
 
 
 def test_every_measure_is_that_of_the_batch_as_one_graph():

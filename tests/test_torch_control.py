@@ -9,7 +9,7 @@ from torch_geometric.nn import GCNConv
 import spectrata as st
 from spectrata.errors import OptionError
 from spectrata.torch import watch
-from torch_models import Net, fit, off_zero, small_data
+from torch_models import ByData, Net, fit, off_zero, small_data
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_the_control_passes_no_messages(data, form):
     weight = torch.rand(data.edge_index.shape[1]) + 0.5
     loops = torch.arange(30).expand(2, 30)
     if form == "data":
-        model = ByData(model)
+        model = ByData(model, "x", "edge_index")
     sparse = torch.sparse_coo_tensor(data.edge_index, torch.ones(data.edge_index.shape[1]), (30, 30)).to_sparse_csr()
 
     class Weighted(Net):
@@ -68,29 +68,12 @@ def test_the_control_passes_no_messages(data, form):
     assert "off_zero_live_control" not in without
 
 
-class ByData(torch.nn.Module):
-    def __init__(self, inner):
-        super().__init__()
-        self.inner = inner
-
-    def forward(self, data):
-        return self.inner(data.x, data.edge_index)
-
-
 def test_a_control_without_edges_is_refused_at_the_first_call(data):
-    class Plain(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.lin = torch.nn.Linear(8, 3)
-
-        def forward(self, x):
-            return self.lin(x)
-
-    model = Plain()
-    with pytest.raises(OptionError, match="no edge_index"), watch(model, data, layers="lin", control="no_messages"):
+    model = torch.nn.Sequential(torch.nn.Linear(8, 3))
+    with pytest.raises(OptionError, match="no edge_index"), watch(model, data, layers="0", control="no_messages"):
         model(data.x)
     with pytest.raises(OptionError, match="control"):
-        watch(model, data, layers="lin", control="x")
+        watch(model, data, layers="0", control="x")
 
 
 class Spread(torch.nn.Module):

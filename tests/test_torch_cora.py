@@ -1,5 +1,7 @@
 """What watching costs on the largest component of Cora, and what trained GCNs show there."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -21,16 +23,17 @@ def strat(cora):
     return st.Stratification(edges=cora.edge_index.T.numpy()[: cora.num_edges // 2], n_nodes=cora.num_nodes, hops=1)
 
 
-def trained(data, epochs, seed=0, **arguments):
-    torch.manual_seed(seed)
+def trained(data, epochs, watching=lambda model: nullcontext()):
+    torch.manual_seed(0)
     model = GCN(data.x.shape[1], 64, 2, 7, dropout=0.5)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    for _ in range(epochs):
-        optimizer.zero_grad()
-        prediction = model(data.x, data.edge_index)
-        F.cross_entropy(prediction[data.train_mask], data.y[data.train_mask]).backward()
-        optimizer.step()
-    return model
+    with watching(model) as w:
+        for _ in range(epochs):
+            optimizer.zero_grad()
+            prediction = model(data.x, data.edge_index)
+            F.cross_entropy(prediction[data.train_mask], data.y[data.train_mask]).backward()
+            optimizer.step()
+    return model, w
 
 
 def test_recording_changes_no_weight_and_counts_its_cost(cora, strat, monkeypatch):
@@ -40,16 +43,8 @@ def test_recording_changes_no_weight_and_counts_its_cost(cora, strat, monkeypatc
     torch.set_num_threads(1)
     monkeypatch.setenv("SPECTRATA_THREADS", "1")
     try:
-        torch.manual_seed(0)
-        model = GCN(cora.x.shape[1], 64, 2, 7, dropout=0.5)
-        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-        with watch(model, strat, every=10) as w:
-            for _ in range(40):
-                optimizer.zero_grad()
-                prediction = model(cora.x, cora.edge_index)
-                F.cross_entropy(prediction[cora.train_mask], cora.y[cora.train_mask]).backward()
-                optimizer.step()
-        plain = trained(cora, 40)  # with as many threads: sums depend on them
+        model, w = trained(cora, 40, lambda model: watch(model, strat, every=10))
+        plain, _ = trained(cora, 40)  # with as many threads: sums depend on them
     finally:
         torch.set_num_threads(before)
     assert all(torch.equal(a, b) for a, b in zip(plain.parameters(), model.parameters(), strict=True))

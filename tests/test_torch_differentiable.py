@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 
+import brute
 import calls
 import spectrata as st
 import spectrata.torch
@@ -19,14 +20,7 @@ GRAPHS = {
     "one edge": nx.path_graph(2),
     "hypercube": nx.convert_node_labels_to_integers(nx.hypercube_graph(3)),
 }
-
-
-OPERATORS = [
-    {"laplacian": laplacian, "self_loops": loops}
-    for laplacian in ("combinatorial", "random_walk", "normalized")
-    for loops in (False, True)
-    if not (loops and laplacian == "combinatorial")
-]
+OPERATORS = [{"laplacian": laplacian, "self_loops": loops} for laplacian, loops in brute.OPERATORS]
 
 
 @pytest.fixture(params=list(GRAPHS))

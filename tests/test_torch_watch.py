@@ -1,8 +1,5 @@
 """Watching a model: it changes nothing, records what it says, and never gets in the way."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -424,17 +421,13 @@ def test_evaluations_of_a_compiled_model_run_the_uncompiled_one(data, how, reque
     assert float(w.over_layers()["off_zero_live"][-1]) == pytest.approx(want, rel=1e-5)
 
 
-def test_a_model_compiled_in_place_is_said_without_evaluations(data):
-    model = Net()
-    model.compile(backend="eager")
-    with pytest.warns(SpectrataWarning, match="compiled models call no hooks"), watch(model, data):
-        fit(model, data, 2)
-
-
-def test_a_model_compiled_elsewhere_is_said(data):
+def test_a_model_compiled_in_place_or_elsewhere_is_said_without_evaluations(data):
     model = Net().eval()
     with pytest.warns(SpectrataWarning, match="compiled"), watch(model, data, mode="eval"):
         torch.compile(model, backend="eager")(data.x, data.edge_index)
+    model.compile(backend="eager")
+    with pytest.warns(SpectrataWarning, match="compiled models call no hooks"), watch(model.train(), data):
+        fit(model, data, 2)
 
 
 def test_low_precision_and_inference_mode(data):
@@ -451,15 +444,6 @@ def test_a_full_buffer_is_transformed_during_training(data):
         assert w.overhead.spectra > 0
     assert w.dataset.sizes["step"] == 20
     assert w.overhead.record < w.overhead.elapsed
-
-
-def test_one_stratification_serves_many_models(data):
-    strat = st.Stratification(data, hops=2)
-    for _ in range(2):
-        model = Net()
-        with watch(model, strat, algorithms="gft") as w:
-            fit(model, data, 2)
-        assert w.strat is strat
 
 
 def test_influence_reads_as_far_as_the_layer_is_deep(data):
@@ -502,14 +486,8 @@ def test_wrong_arguments_are_said_before_training(data, arguments):
         watch(Net(), data, **arguments)
 
 
-def test_nothing_in_the_package_imports_torch():
-    code = "import sys, spectrata as st; st.spectra; st.Stratification; st.diagnose; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
 def test_every_public_name_is_there():
-    assert all(getattr(spectrata.torch, name) is not None for name in spectrata.torch.__all__)
-    assert callable(spectrata.torch.watch)
+    assert all(callable(getattr(spectrata.torch, name)) for name in spectrata.torch.__all__)
 
 
 def test_the_probe_by_hand_refuses_other_sizes(data):

@@ -13,6 +13,7 @@ import calls
 import spectrata as st
 from spectrata.errors import InputError, OptionError, ResultError
 from spectrata.torch import Recorder, magnitudes, off_zero, recover, watch
+from torch_models import ByData
 
 
 def data(seed=0, n=10):
@@ -54,18 +55,7 @@ def test_mini_batches():
     batch, model = Batch.from_data_list(graphs), Net()
     model.conv.bias.data += 0.3
 
-    class ByGraph(torch.nn.Module):
-        """A model that shows its batch."""
-
-        def __init__(self):
-            super().__init__()
-            self.inner = model
-
-        def forward(self, batch):
-            return self.inner(batch.x, batch.edge_index, batch.edge_weight)
-
-    outer = ByGraph()
-    found = {}
+    outer, found = ByData(model, "x", "edge_index", "edge_weight"), {}
     for weights in (True, False):
         with watch(outer, None, layers=[model.conv], weights=weights, states=()) as w:
             out = outer(batch)

@@ -205,10 +205,6 @@ def files(tmp_path, monkeypatch):
     x = signal_on(graph)
     rows = [f"{node},{','.join(map(repr, map(float, x[node])))}" for node in graph]
     (tmp_path / "x.csv").write_text("node,left,right,up\n" + "\n".join(rows) + "\n")
-    (tmp_path / "one_way.gml").write_text(
-        "graph [ directed 1 node [ id 0 ] node [ id 1 ] node [ id 2 ] edge [ source 0 target 1 capacity 2.5 ] "
-        "edge [ source 1 target 2 capacity 4 ] ]"
-    )
     return graph, x
 
 
@@ -258,15 +254,6 @@ def test_strata_with_weights(files):
     assert "total weight" not in run("strata", "g.graphml", "--hops", "2").stdout
 
 
-def test_directed_files(files):
-    refused = run("strata", "one_way.gml")
-    assert refused.exit_code == 2
-    assert "undirected" in refused.stderr
-    words = ["strata", "one_way.gml", "--undirected", "--weights", "capacity", "--json"]
-    document = json.loads(run(*words).stdout)
-    assert document["hops"][0]["total_weight"] == 6.5
-
-
 @pytest.mark.needs("zarr")
 def test_many_on_the_command_line(files, tmp_path):
     graph, x = files
@@ -292,10 +279,3 @@ def test_bands_on_the_command_line(files):
     np.testing.assert_allclose(document["energy"], wanted["energy"].values, atol=1e-10)
     assert "weighted" in run(*words).stdout
     assert run(*words[:5], "--weights", "false", "-o", "out").exit_code == 0
-
-
-def test_labels_are_no_signal(files, tmp_path):
-    graph, _ = files
-    nx.set_node_attributes(graph, dict.fromkeys(graph, "red"), "color")
-    with pytest.raises(InputError, match=r"use st\.homophily"):
-        st.spectra(graph, "color", weights=False)

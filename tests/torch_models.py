@@ -31,6 +31,17 @@ class Net(torch.nn.Module):
         return self.conv2(x, edge_index)
 
 
+class ByData(torch.nn.Module):
+    """A model that is given a whole Data object, and hands these parts of it to another."""
+
+    def __init__(self, inner, *names: str) -> None:
+        super().__init__()
+        self.inner, self.names = inner, names
+
+    def forward(self, data):
+        return self.inner(*(data[name] for name in self.names))
+
+
 def fit(model, data, epochs, after=lambda epoch: None, before=lambda epoch: None):
     """Train, calling ``before`` and ``after`` each epoch."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
