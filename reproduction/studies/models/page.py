@@ -174,7 +174,7 @@ def summary(levels: Mapping[str, Any], found: Mapping[str, pd.DataFrame], judged
     lines = [SENTENCES["models"].format_map({**levels, "graphs": len(levels["graphs"]), "entered": entered})]
     lines += [_detection(found["areas"], position, judged) for position in POSITIONS]
     told = [_told(levels["positions"][position][name], position, name) for position in POSITIONS for name in VERDICTS]
-    lines += [SENTENCES["flagged" if "no level" != one["level"] else "no_level"].format_map(one) for one in told]
+    lines += [SENTENCES["flagged" if one["level"] != "no level" else "no_level"].format_map(one) for one in told]
     lines += [SENTENCES["training"].format_map(one) for one in told]
     for position in POSITIONS:
         row = found["controls"].set_index(["position", "measure"]).loc[(position, "off_zero")]
