@@ -21,19 +21,9 @@ SELECTED_EIGENVECTORS = ((1, (2, 9, 12)), (2, (1, 2, 9)), (3, (2, 3, 9)))
 
 def draw(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
     """All figures of Task 3: title to file."""
-    selected = ds.attrs["selected_weight"]
     with to.styled():
-        drawn = {
-            "the strata of the 13-node graph": ("strata", strata()),
-            "scores by the weight of the regulariser": ("weights", weights(ds)),
-            f"s0 and the result at weight {selected:.1f}, on the sphere": ("embedding", embeddings(ds)),
-            "normalised ENS before and after": ("spectra-normalised", spectra(ds, "ens")),
-            "raw ENS before and after": ("spectra-raw", spectra(ds, "ens_raw")),
-            "ENS merged per eigenspace, with the spread over random bases": ("merged", merged(ds)),
-            "the eigenvectors the text points at": ("eigenvectors", chosen_eigenvectors(ds)),
-        }
-        named = {f"Task 3: {title}": (f"task3-{name}", figure) for title, (name, figure) in drawn.items()}
-        return to.save_all(named, folder)
+        made = to.save_all({"Task 3: the strata of the 13-node graph": ("task3-strata", strata())}, folder)
+    return made | to.draw(globals(), "task3", ds, folder)
 
 
 def supplements(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
