@@ -71,15 +71,9 @@ def collect(protocol: Protocol, out: str | Path, data: str | Path | None = None)
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """A collected study, judged by the protocol's rules.
+    """A collected study, judged by the protocol's rules."""
 
-    Attributes
-    ----------
-    ds : Dataset
-        Of :func:`collect`.
-    """
-
-    ds: xr.Dataset
+    ds: xr.Dataset  # of collect
     seed: int = 0  # of the bootstrap
 
     @cached_property
