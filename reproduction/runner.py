@@ -1,6 +1,6 @@
 """One call that runs the experiments, judges every claim and writes the page."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from reproduction.claims import page
@@ -10,7 +10,7 @@ from reproduction.figures import animation
 from reproduction.figures import runs as figures_runs
 from reproduction.figures import task3 as figures_task3
 from reproduction.figures import task12 as figures_task12
-from reproduction.pool import Call, run_calls
+from reproduction.pool import Call, Say, run_calls
 from reproduction.tasks import section2, smoothing_runs, task1, task2, task3
 from reproduction.tasks.settings import FULL, Settings
 from spectrata.errors import OptionError
@@ -20,7 +20,6 @@ from spectrata.results.atomic_io import written_whole
 from spectrata.results.files import to_netcdf
 
 TASKS = ("text", "1", "2", "3", "4", "5", "6", "7", "8")
-Say = Callable[[str], None]
 
 
 def resolve_tasks(tasks: Iterable[str | int]) -> tuple[str, ...]:

@@ -5,4 +5,5 @@ from pathlib import Path
 
 _words = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 ALGORITHMS, MEASURES, TRAINING = _words["algorithms"], _words["measures"], _words["training"]
-SECTIONS, VARIANTS = _words["sections"], _words["variants"]
+SECTIONS, SENTENCES, VARIANTS = _words["sections"], _words["sentences"], _words["variants"]
+CLAIMS, FIGURES = _words["claims"], _words["figures"]

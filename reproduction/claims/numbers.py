@@ -20,10 +20,11 @@ Check = bool | np.bool_ | None  # None: cannot be made
 Names = str | Sequence[str]
 FLAT_MARGIN = 0.02  # a cosine that exceeds the flat spectrum's by no more is not better
 RAND, PULSE = ("ERM-Rand", "SBM-Rand"), ("ERM-Pulse", "SBM-Pulse")
-ALL = ("ERM-Rand", "ERM-Pulse", "SBM-Rand", "SBM-Pulse")
+ALL = tuple(series.name for series in SERIES)
 MEMBERS = ("adj_diff", "apprx_ls", "in_agg", "ln_vx")
 APPRX = ("adj_diff~apprx_ls", "apprx_ls~ln_vx")
-ALGORITHMS, PAIRS = task1.ALGORITHMS, [task2.label(*pair) for pair in task2.PAIRS]
+ALGORITHMS, KINDS, PAIRS = task1.ALGORITHMS, task1.KINDS, [task2.label(*pair) for pair in task2.PAIRS]
+GROUPS = smoothing_runs.GROUPS
 
 
 @dataclass
@@ -106,11 +107,6 @@ def means(results: Results, series: Names, kind: Names, first: int = 1, last: in
     return task1.means(results.task1, *chosen)[..., first - 1 : last]
 
 
-def on_singleton(results: Results, series: str) -> np.ndarray:
-    """Share of the pulses that fall on a singleton, at each hop."""
-    return results.task1["on_singleton"].sel(series=series).mean("graph").values
-
-
 def agree(results: Results, pairs: Iterable[str], series: Iterable[str], first: int = 1, last: int = 99) -> np.ndarray:
     """Mean agreements of pairs of algorithms ``(series, pair, hop)``."""
     found = results.task2["agreement"].sel(series=list(series), pair=list(pairs)).mean("graph")
@@ -128,11 +124,6 @@ def beside_flat(results: Results, series: Sequence[str], rows: np.ndarray) -> st
     return "; ".join(f"{name} {show(row)} (flat {show(level)})" for name, row, level in triples)
 
 
-def mse(results: Results) -> np.ndarray:
-    """Mean final MSE of LN-VX ``(series, hop)``."""
-    return results.task1["ln_vx_mse"].sel(series=list(ALL)).mean("trial").mean("graph").values
-
-
 def poor(results: Results, series: Sequence[str], bound: float) -> np.ndarray:
     """Share of graphs whose trials' mean cosine is below a bound: ``(series, hop)``."""
     values = results.task1["trial_cosine"].sel(series=list(series)).mean("trial")
@@ -145,14 +136,6 @@ def correlation_over_graphs(results: Results, first: str, second: str) -> float:
     x, y = ((one.mean("trial") if "trial" in one.dims else one).values.ravel() for one in found)
     fine = np.isfinite(x) & np.isfinite(y)
     return float(np.corrcoef(x[fine], y[fine])[0, 1])
-
-
-def norm_ratios(results: Results, adj_diff: str) -> np.ndarray:
-    """Largest over smallest mean norm of the members' magnitudes, K = 1 to 4 of ERM-Rand."""
-    magnitude = results.task1["magnitude"].loc["ERM-Rand", :, [1, 2, 3, 4]]
-    block = magnitude.sel(kind=[adj_diff, *MEMBERS[1:]]).values
-    norms = np.nanmean(np.linalg.norm(block, axis=-1), axis=0)  # (hop, member)
-    return norms.max(axis=1) / norms.min(axis=1)
 
 
 # ---- Task 3
@@ -196,83 +179,17 @@ def groups(results: Results) -> tuple[int, int]:
     return int(np.count_nonzero(group == "good")), int(np.count_nonzero(group == "bad"))
 
 
-def tau_curves(results: Results) -> dict[str, np.ndarray]:
-    """Mean over runs of tau at every epoch, by group."""
-    of, tau = results.runs["group_of_run"].values, results.runs["tau"].values  # (epoch, run)
-    return {name: tau[:, of == name].mean(axis=1) for name in smoothing_runs.GROUPS if (of == name).any()}
-
-
 def score_paths(results: Results) -> dict[str, np.ndarray]:
     """Scores ``(run, epoch, measure)`` of each group at every epoch."""
     of = results.runs["group_of_run"].values[results.runs["chosen_run"].values]
     path = results.runs["score_over_epochs"].values
-    return {name: path[of == name] for name in smoothing_runs.GROUPS if (of == name).any()}
-
-
-def last_over_first(change: np.ndarray) -> float:
-    """Mean size over the last tenth of the steps, relative to that over the first tenth."""
-    tenth = max(1, len(change) // 10)
-    return float(np.abs(change[-tenth:]).mean() / np.abs(change[:tenth]).mean())
-
-
-def lost_after_best(path: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How far scores end below their best: of the mean curve after the first tenth, and of single runs."""
-    mean = path.mean(axis=0)
-    return mean[len(mean) // 10 :].max(axis=0) - mean[-1], (path.max(axis=1) - path[:, -1]).mean(axis=0)
-
-
-def evolution_ratios(results: Results) -> np.ndarray:
-    """Mean size of change over the last tenth of the epochs over that of the first: ``(form, group, hop)``."""
-    size = results.runs["evolution_change_size"]  # (form, group, kind, step, hop, component)
-    chosen = np.stack([size.sel(form="raw", evolving_kind="ens_raw"), size.sel(form="normalised", evolving_kind="ens")])
-    tenth = max(1, chosen.shape[2] // 10)
-    first, last = chosen[:, :, :tenth].mean(axis=(2, 4)), chosen[:, :, -tenth:].mean(axis=(2, 4))
-    return np.divide(last, first, out=np.full(first.shape, np.nan), where=first > 0.0)
+    return {name: path[of == name] for name in GROUPS if (of == name).any()}
 
 
 def zero_share(results: Results, kind: str) -> np.ndarray:
     """Mean share of energy at eigenvalue zero, K = 1, of starts and of results."""
     energy = results.runs["magnitude"].loc[:, kind].values[:, :, 0] ** 2  # (stage, run, component)
     return (energy[..., 0] / energy.sum(axis=-1)).mean(axis=1)
-
-
-def relative_distances(results: Results, kind: str) -> np.ndarray:
-    """Mean Wasserstein distance of good and bad results over the spectra's mean norm ``(statistic, hop)``."""
-    ds = results.runs
-    size = np.linalg.norm(ds["magnitude"].loc["final", kind].values[ds["group_of_run"].values != ""], axis=2)
-    scale = size.mean(axis=0) if len(size) else np.full(size.shape[1], np.nan)
-    return smoothing_runs.good_against_bad(ds, "final", kind)[1].mean(axis=1) / scale
-
-
-def good_over_bad(results: Results) -> np.ndarray:
-    """Mean gradient norm of good results over that of bad ones, per hop; NaN without both."""
-    ds = results.runs
-    of, size = ds["group_of_run"].values, ds["gradient_norm"].loc["final"].values
-    if not all(groups(results)):
-        return np.full(size.shape[1], np.nan)
-    return size[of == "good"].mean(axis=0) / size[of == "bad"].mean(axis=0)
-
-
-# ---- errata
-
-
-def times_of_svd_and_eigh(n: int, m: int) -> tuple[float, float]:
-    """Seconds of the SVD of an incidence matrix ``(m, n)`` and of the eigenvectors of its Laplacian."""
-    rng = np.random.default_rng(0)
-    incidence = np.zeros((m, n))
-    for row in incidence:
-        row[rng.choice(n, 2, replace=False)] = 1.0, -1.0
-    laplacian = incidence.T @ incidence
-    svd = repeat(lambda: np.linalg.svd(incidence, full_matrices=False), number=1)
-    eigh = repeat(lambda: np.linalg.eigh(laplacian), number=1)
-    return min(svd), min(eigh)
-
-
-def cosines_by_scaling() -> tuple[float, float]:
-    """Cosine with the GFT on one ERM graph of ADJ-DIFF divided by the root of the eigenvalue, and by the eigenvalue."""
-    found = task1.graph_unit(SERIES[0], 0, 0, 0, 1)["magnitude"][0]
-    gft, root, printed = (found[task1.KINDS.index(kind)] for kind in ("gft", "adj_diff", "adj_diff/ones"))
-    return float(task1.cosine(root, gft)), float(task1.cosine(printed, gft))
 
 
 # ---- what expressions see
@@ -293,4 +210,4 @@ def namespace(results: Results) -> dict[str, Any]:
 
 def slip_names() -> dict[str, Any]:
     """Give the names that the expressions of a slip use."""
-    return namespace(Results()) | {"strat": Stratification(caveman_graph())}
+    return namespace(Results()) | {"strat": Stratification(caveman_graph()), "repeat": repeat}

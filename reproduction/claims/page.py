@@ -10,22 +10,12 @@ from typing import Any
 
 from reproduction.claims.judge import FOLDER, Record, counts, slips
 from reproduction.claims.numbers import FLAT_MARGIN
-from reproduction.words import SECTIONS
+from reproduction.words import CLAIMS, SECTIONS
 from spectrata._version import __version__
 from spectrata.results.atomic_io import written_whole
 
 TITLE = "Which of the paper's results reproduce"
-RULE = (
-    "A claim is a list of checks, written down before the run. It **holds** when every check that can be made is true, "
-    "holds **partly** when at least half are, **fails** when fewer are, and is **unchecked** when none can be made. "
-    "A **flat spectrum** has the same magnitude everywhere and knows nothing of the signal. A cosine with the graph "
-    f"Fourier transform is better than flat when it exceeds the flat spectrum's by more than {FLAT_MARGIN}."
-)
-FOOTNOTE = (
-    "In brackets: checks that are true, and the smallest and largest excess over the flat spectrum's cosine. "
-    "*Not compared*: the run recorded no flat spectrum for the claim, most often because it is about norms, "
-    "differences or scores."
-)
+RULE, FOOTNOTE = CLAIMS["rule"].format(margin=FLAT_MARGIN), CLAIMS["footnote"]
 FRAMED = re.compile(r"(conclusion|suggestion)-[\d-]+\.\d")
 # The claim that compares the algorithms of a task with the flat spectrum.
 AGAINST_FLAT = {"1": "t1-effective", "2": "t2-adj-diff-ln-vx"}
@@ -68,7 +58,9 @@ def _better(record: Record) -> str:
 
 def to_markdown(records: Sequence[Record], settings: Mapping[str, Any], picture: str = "", lead: str = "") -> str:
     """The page in Markdown: the tasks, the conclusions, and the claims that do not hold."""
-    lines = [f"# {TITLE}", "", f"{lead} {told(records)}.{_repeats(records)}".strip(), ""]
+    repeated = sum(bool(record.of) for record in records)
+    more = f" The data have {repeated} more: conclusions that repeat their checks." if repeated else ""
+    lines = [f"# {TITLE}", "", f"{lead} {told(records)}.{more}".strip(), ""]
     lines += ["| task | reproduced? | better than a flat spectrum? |", "|---|---|---|"]
     lines += [f"| {title} | {held} | {flat} |" for title, held, flat in task_rows(records)]
     lines += ["", "| conclusion of the paper | reproduced? | better than a flat spectrum? |", "|---|---|---|"]
@@ -84,11 +76,6 @@ def to_markdown(records: Sequence[Record], settings: Mapping[str, Any], picture:
     return "\n".join([*lines, ""])
 
 
-def _repeats(records: Sequence[Record]) -> str:
-    repeated = sum(bool(record.of) for record in records)
-    return f" The data have {repeated} more: conclusions that repeat their checks." if repeated else ""
-
-
 def _cell(text: str) -> str:
     return text.replace("|", "&#124;")
 
@@ -100,7 +87,8 @@ def to_html(records: Sequence[Record], settings: Mapping[str, Any], figures: Map
     conclusions = [(r.claim, held, better) for r, held, better in conclusion_rows(records)]
     drawn: list[str] = []
     for task, title in SECTIONS.items():
-        own = [_figure(name, path, out) for name, path in figures.items() if _belongs(name, task)]
+        begins = "Tasks 4 to 8:" if task == "4-8" else f"Task {task}:"
+        own = [_figure(name, path, out) for name, path in figures.items() if name.startswith(begins)]
         drawn += [f"<h2>{html.escape(title)}</h2>", *own] if own else []
     others = [(name, path) for name, path in figures.items() if path.parent.name == "supplements"]
     if others:
@@ -130,10 +118,6 @@ def _claims(records: Sequence[Record]) -> str:
     return _table([name.replace("_", " ") for name in told], rows, marks)
 
 
-def _belongs(name: str, task: str) -> bool:
-    return name.startswith(f"Task {task}:") or (task == "4-8" and name.startswith("Tasks 4 to 8:"))
-
-
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], marks: Iterable[str] = repeat("")) -> str:
     titles = "".join(f"<th>{name}</th>" for name in head)
     cells = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
@@ -156,15 +140,7 @@ def _settings(settings: Mapping[str, Any]) -> str:
 
 def errata() -> str:
     """The errata as Markdown, every line of evidence measured while it is written."""
-    lines = [
-        "# Errata of the paper",
-        "",
-        "Slips in the text of *Stratified Graph Spectra*, each checked by the expressions of",
-        "`reproduction/claims/errata.toml` while this page is written.",
-        "",
-        "| where | the text says | right is | checked by | evidence | slip |",
-        "|---|---|---|---|---|---|",
-    ]
+    lines = [CLAIMS["errata"]]
     for slip in slips():
         cells = [slip["where"], slip["text"], slip["right"], f"`{slip['name']}`", slip["evidence"]]
         cells.append("confirmed" if slip["confirmed"] else "refuted")

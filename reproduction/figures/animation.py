@@ -56,6 +56,7 @@ def frame_epochs(epochs: int, frames: int) -> np.ndarray:
 def film(start: np.ndarray, weight: float, epochs: int, settings: Settings, title: str, path: Path) -> dict[str, Path]:
     """Learn one run again, and write its frames as a GIF: title to file."""
     from matplotlib.animation import FuncAnimation, PillowWriter
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     with one_thread():
         run = learn(caveman_graph(), start[None], weight, epochs, record=1)
@@ -65,7 +66,11 @@ def film(start: np.ndarray, weight: float, epochs: int, settings: Settings, titl
         labels = [cluster(embedding) for embedding in embeddings]
         score = scores(embeddings)
     with styled():
-        figure, heading, sphere, panels = _stage(title)
+        figure = Figure(figsize=(12, 5.6), layout="constrained")
+        FigureCanvasAgg(figure)
+        left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(1, 1.5)))
+        heading, sphere = left.suptitle(title), left.add_subplot(projection="3d")
+        panels = right.subplots(2, 2).ravel()  # one per hop
         lines = [_panel(ax, spectra, hop) for ax, hop in zip(panels, HOPS, strict=True)]
 
         def paint(frame: int) -> list:
@@ -85,18 +90,6 @@ def film(start: np.ndarray, weight: float, epochs: int, settings: Settings, titl
         with written_whole(path) as beside:
             animation.save(str(beside), writer=PillowWriter(fps=1000 // INTERVAL), dpi=70)
     return {title: path}
-
-
-def _stage(title: str) -> tuple[Figure, Any, Any, np.ndarray]:
-    """A sphere on the left, a panel per hop on the right."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    figure = Figure(figsize=(12, 5.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(1, 1.5)))
-    sphere = left.add_subplot(projection="3d")
-    panels = right.subplots(2, 2).ravel()
-    return figure, left.suptitle(title), sphere, panels
 
 
 def _panel(ax: Any, spectra: xr.Dataset, hop: int) -> Any:

@@ -55,6 +55,14 @@ def save_all(drawn: Mapping[str, tuple[str, Figure]], folder: Path, dpi: int = 1
     return {title: save(figure, folder / f"{name}.png", dpi) for title, (name, figure) in drawn.items()}
 
 
+def draw(functions: Mapping[str, Any], part: str, ds: xr.Dataset, folder: Path) -> dict[str, Path]:
+    """Draw and write the figures listed in ``words.toml`` for a part: title to file."""
+    with styled():
+        listed = words.FIGURES[part].items()
+        drawn = {title: (name, functions[made](ds, *given)) for title, (name, made, *given) in listed}
+        return save_all({title.format_map(ds.attrs): figure for title, figure in drawn.items()}, folder)
+
+
 def hop_panels(ds: xr.Dataset, kind: str, paint: Callable[[Axes, int], str]) -> Figure:
     """A panel per hop over the eigenvalues; ``paint(ax, row)`` fills one and gives words for its title."""
     figure, axes = sheet(2, 3, width=12, height=2.9)

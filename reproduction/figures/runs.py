@@ -19,25 +19,7 @@ START_FINAL = ("IF-II", "IF-FF", "II-FF")
 
 def draw(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
     """All figures of Tasks 4 to 8: title to file."""
-    with to.styled():
-        both = distances(ds, runs.start_against_final(ds, "ens")[1], START_FINAL)
-        drawn = {
-            "4: scores of starts and results": ("scores", scores(ds)),
-            "5: starts of good and bad runs": ("spectra", good_bad(ds, "start", "ens")),
-            "5: Wasserstein distances, starts": ("wasserstein", good_bad_distances(ds, "start", "ens")),
-            "5: correlation of the final scores with norms of the starts": ("correlation", correlation(ds, "start")),
-            "6: τ, ARI and AMI over epochs, and their changes": ("scores", over_epochs(ds)),
-            "6: changes of normalised ENS magnitudes": ("normalised", changes(ds, 1, "ens")),
-            "6: changes of raw ENS magnitudes": ("raw", changes(ds, 0, "ens_raw")),
-            "7: results of good and bad runs": ("spectra", good_bad(ds, "final", "ens")),
-            "7: Wasserstein distances, results": ("wasserstein", good_bad_distances(ds, "final", "ens")),
-            "7: starts and results": ("start-final", start_final(ds, "ens")),
-            "7: Wasserstein distances, starts and results": ("wasserstein-start-final", both),
-            "8: Wasserstein distances, raw ENS of results": ("wasserstein", good_bad_distances(ds, "final", "ens_raw")),
-            "8: correlation of the scores with norms of the results": ("correlation", correlation(ds, "final")),
-        }
-        named = {f"Task {title}": (f"task{title[0]}-{name}", figure) for title, (name, figure) in drawn.items()}
-        return to.save_all(named, folder)
+    return to.draw(globals(), "runs", ds, folder)
 
 
 def supplements(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
@@ -102,6 +84,10 @@ def _two_groups(ds: xr.Dataset, groups: dict[str, tuple[np.ndarray, str]], kind:
 
 def good_bad_distances(ds: xr.Dataset, stage: str, kind: str) -> Figure:
     return distances(ds, runs.good_against_bad(ds, stage, kind)[1], GOOD_BAD)
+
+
+def start_final_distances(ds: xr.Dataset, kind: str) -> Figure:
+    return distances(ds, runs.start_against_final(ds, kind)[1], START_FINAL)
 
 
 def distances(ds: xr.Dataset, found: np.ndarray, names: tuple[str, ...]) -> Figure:

@@ -19,17 +19,7 @@ COLOURS = dict(zip(MAIN, (to.BLUE, to.ORANGE, to.GREEN, to.VERMILION), strict=Tr
 
 def draw(first: xr.Dataset, second: xr.Dataset, folder: Path) -> dict[str, Path]:
     """All figures of Tasks 1 and 2: title to file."""
-    with to.styled():
-        drawn = {
-            "Task 1: cosine with the GFT, mean and standard deviation over graphs": ("task1-cosine", cosines(first)),
-            "Task 1: parts and singletons of the strata": ("task1-components", components(first)),
-            "Task 1: final error of LN-VX's learning": ("task1-mse", errors(first)),
-            "Task 1: LN-VX's trials on every graph, sorted": ("task1-trials", trials(first)),
-            "Task 1: pulses with and without those on singletons": ("task1-pulses", pulses(first)),
-            "Task 1: the text's versions beside the program's": ("task1-variants", variants(first)),
-            "Task 2: agreement of every two algorithms": ("task2-agreement", agreement(second)),
-        }
-        return to.save_all(drawn, folder)
+    return to.draw(globals(), "task1", first, folder) | to.draw(globals(), "task2", second, folder)
 
 
 def cosines(ds: xr.Dataset) -> Figure:

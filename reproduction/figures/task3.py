@@ -21,19 +21,9 @@ SELECTED_EIGENVECTORS = ((1, (2, 9, 12)), (2, (1, 2, 9)), (3, (2, 3, 9)))
 
 def draw(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
     """All figures of Task 3: title to file."""
-    selected = ds.attrs["selected_weight"]
     with to.styled():
-        drawn = {
-            "the strata of the 13-node graph": ("strata", strata()),
-            "scores by the weight of the regulariser": ("weights", weights(ds)),
-            f"s0 and the result at weight {selected:.1f}, on the sphere": ("embedding", embeddings(ds)),
-            "normalised ENS before and after": ("spectra-normalised", spectra(ds, "ens")),
-            "raw ENS before and after": ("spectra-raw", spectra(ds, "ens_raw")),
-            "ENS merged per eigenspace, with the spread over random bases": ("merged", merged(ds)),
-            "the eigenvectors the text points at": ("eigenvectors", chosen_eigenvectors(ds)),
-        }
-        named = {f"Task 3: {title}": (f"task3-{name}", figure) for title, (name, figure) in drawn.items()}
-        return to.save_all(named, folder)
+        made = to.save_all({"Task 3: the strata of the 13-node graph": ("task3-strata", strata())}, folder)
+    return made | to.draw(globals(), "task3", ds, folder)
 
 
 def supplements(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
@@ -93,11 +83,14 @@ def weights(ds: xr.Dataset) -> Figure:
     return to.finished(figure, axes, "score of the clustering", "weight of the regulariser")
 
 
+def _stages(ds: xr.Dataset) -> tuple[tuple[int, str, str], ...]:
+    """Snapshot, colour and name of s0 and of the selected result."""
+    return (0, START, "s0"), (1 + ds.attrs["selected"], FINAL, f"result at weight {ds.attrs['selected_weight']:.1f}")
+
+
 def embeddings(ds: xr.Dataset) -> Figure:
     figure = Figure(figsize=(9, 4.6), layout="constrained")
-    for column, (snapshot, title) in enumerate(
-        ((0, "s0"), (1 + ds.attrs["selected"], f"result at weight {ds.attrs['selected_weight']:.1f}"))
-    ):
+    for column, (snapshot, _, title) in enumerate(_stages(ds)):
         ax = figure.add_subplot(1, 2, 1 + column, projection="3d")
         ari, ami = ds["score"].values[snapshot]
         on_sphere(ax, ds["embedding"].values[snapshot], ds["labels"].values[snapshot])
@@ -154,9 +147,7 @@ def merged(ds: xr.Dataset) -> Figure:
         values = ds["merged_eigenvalue"].values[k]
         spaces = np.flatnonzero(np.isfinite(values))
         sizes = np.bincount(ds["eigenspace"].values[k])
-        for stage, (snapshot, colour, label) in enumerate(
-            ((0, START, "s0"), (1 + ds.attrs["selected"], FINAL, f"result at weight {ds.attrs['selected_weight']:.1f}"))
-        ):
+        for stage, (snapshot, colour, label) in enumerate(_stages(ds)):
             point = ds["merged"].values[snapshot, k, spaces]
             low, high = np.percentile(ds["basis_merged"].values[:, stage, k][:, spaces], [2.5, 97.5], axis=0)
             shift = (stage - 0.5) * 0.22

@@ -79,17 +79,11 @@ def shares(labels: dict[str, Any], found: Any, count: int) -> list[dict[str, Any
         p = found["p"].loc[algorithm].values
         known = ~np.isnan(p).all(axis=0)
         cells = known & ~(p == 1.0).all(axis=0)  # where p is always 1 no permutation changes the share
-        row = {
-            **labels,
-            "algorithm": str(algorithm),
-            "cells": int(cells.sum()),
-            "degenerate": int((known & ~cells).sum()),
-        }
+        row = labels | {"algorithm": str(algorithm), "cells": int(cells.sum())}
+        row["degenerate"] = int((known & ~cells).sum())
         for alpha in LEVELS if cells.any() else ():
             rate = float(np.nanmean(p[:, cells] <= alpha * (1 + 1e-12)))
-            row[f"p <= {alpha:g}"], row[f"excess {alpha:g}"] = (
-                rate,
-                (rate - alpha) / np.sqrt(alpha * (1 - alpha) / count),
-            )
+            row[f"p <= {alpha:g}"] = rate
+            row[f"excess {alpha:g}"] = (rate - alpha) / np.sqrt(alpha * (1 - alpha) / count)
         rows.append(row)
     return rows

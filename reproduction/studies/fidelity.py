@@ -5,11 +5,11 @@ band, for 1, 3 and 16 dimensions. Every algorithm's magnitudes are then compared
 eigenvalues evened out and zero components left out: by centred correlation, and by cosine beside that of a flat
 spectrum, which knows nothing.
 
-``python -m reproduction fidelity`` writes ``fidelity.csv``
-and ``fidelity.md``.
+``python -m reproduction fidelity`` writes ``fidelity.csv`` and ``fidelity.md``.
 """
 
 from collections.abc import Iterator
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from reproduction.studies.tables import markdown, write_table
+from reproduction.words import SENTENCES
 from spectrata.core.registry import EXACT
 from spectrata.core.stratification import Stratification
 from spectrata.stats.describe.compare import measure_pairs, spread_evenly
@@ -37,13 +38,8 @@ def graphs(seed: int, copies: int) -> Iterator[tuple[str, Any]]:
         "SBM": lambda s: nx.stochastic_block_model([12] * 4, 0.27 * np.eye(4) + 0.03, seed=s),
     }
     for name, make in makers.items():
-        found, attempt = 0, 1000 * seed
-        while found < copies:
-            graph = make(attempt)
-            attempt += 1
-            if nx.is_connected(graph):
-                found += 1
-                yield name, nx.convert_node_labels_to_integers(graph)
+        for graph in islice(filter(nx.is_connected, map(make, count(1000 * seed))), copies):
+            yield name, nx.convert_node_labels_to_integers(graph)
     yield "grid", nx.grid_2d_graph(7, 7)
 
 
@@ -69,14 +65,14 @@ def plant(strat: Stratification, spectrum: str, dims: int, count: int, rng: np.r
 
 def run(out: str | Path, seed: int = 0, quick: bool = False) -> pd.DataFrame:
     """Write the table and give it back."""
-    copies, count, trials = (1, 4, 1) if quick else (COPIES, SIGNALS, TRIALS)
+    copies, number, trials = (1, 4, 1) if quick else (COPIES, SIGNALS, TRIALS)
     pieces = []
     for index, (name, graph) in enumerate(graphs(seed, copies)):
         strat = Stratification(graph, hops=[1])
         for dims in DIMENSIONS:
             for spectrum in SPECTRA:
                 rng = np.random.default_rng([seed, index, dims, SPECTRA.index(spectrum)])
-                signals = plant(strat, spectrum, dims, count if name != "grid" else count * copies, rng)
+                signals = plant(strat, spectrum, dims, number if name != "grid" else number * copies, rng)
                 for metric in ("euclidean",) if dims == 1 else ("euclidean", "angular"):
                     piece = recovered(strat, signals, metric, trials, seed)
                     pieces.append(piece.assign(graph=name, d=dims, metric=metric, planted=spectrum))
@@ -111,18 +107,11 @@ def recovered(strat: Stratification, signals: np.ndarray, metric: str, trials: i
 def report(table: pd.DataFrame) -> str:
     """The table of the docs: correlation of every algorithm, then cosines beside the flat one's."""
     keys = ["graph", "d", "metric", "planted"]
-    correlation = table.pivot_table(index=keys, columns="algorithm", values="correlation", sort=False)
-    cosine = table.pivot_table(index=keys, columns="algorithm", values="cosine", sort=False)
     flat = table.groupby(keys, sort=False)["cosine_flat"].first()
-    names = [name for name in ALGORITHMS if name in correlation.columns]
-    first = correlation[names].reset_index()
-    second = cosine[names].assign(flat=flat).reset_index()
-    return (
-        "### Centred correlation with the planted magnitudes\n\n"
-        "A flat spectrum, with the same magnitude at every component, has no defined correlation.\n\n"
-        f"{markdown(first, 2)}\n\n### Cosine with the planted magnitudes\n\n"
-        "The last column, `flat`, is the cosine of a flat spectrum (the same magnitude at every component) with the "
-        "planted one. An algorithm recovers something of the planted spectrum only where its cosine is larger than "
-        "`flat`.\n\n"
-        f"{markdown(second, 2)}"
+    names = [name for name in ALGORITHMS if name in set(table["algorithm"])]
+    correlation, cosine = (
+        table.pivot_table(index=keys, columns="algorithm", values=value, sort=False)[names]
+        for value in ("correlation", "cosine")
     )
+    found = {"correlation": correlation, "cosine": cosine.assign(flat=flat)}
+    return SENTENCES["fidelity"].format_map({name: markdown(one.reset_index(), 2) for name, one in found.items()})

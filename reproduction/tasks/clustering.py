@@ -1,6 +1,7 @@
 """Spectral clustering of embeddings, as the released program does it, and its scores."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 
@@ -30,18 +31,11 @@ def cluster(embedding: np.ndarray) -> np.ndarray:
 
 def scores(embeddings: np.ndarray) -> np.ndarray:
     """ARI and AMI against the true communities: ``(T, n, d) -> (T, 2)``."""
-    known: dict[bytes, tuple[float, float]] = {}  # neighbouring epochs mostly share their labels
-    found = np.empty((len(embeddings), 2))
-    for row, embedding in enumerate(embeddings):
-        labels = cluster(embedding)
-        key = labels.tobytes()
-        if key not in known:
-            known[key] = _score(labels)
-        found[row] = known[key]
-    return found
+    return np.array([_score(tuple(cluster(embedding).tolist())) for embedding in embeddings]).reshape(-1, 2)
 
 
-def _score(labels: np.ndarray) -> tuple[float, float]:
+@cache  # neighbouring epochs mostly share their labels
+def _score(labels: tuple[int, ...]) -> tuple[float, float]:
     from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
     truth = true_labels()

@@ -5,7 +5,7 @@ graphs with ``p = 0.1`` instead of a symmetrised pattern of density 0.05, and a 
 per series. The text's series are cheap ones, without LN-VX's learning.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -40,11 +40,7 @@ SERIES = (
     Series("SBM-Rand", 2, "sbm", pulse=False),
     Series("SBM-Pulse", 3, "sbm", pulse=True),
 )
-TEXT_SERIES = (
-    Series("ERM-Rand (text)", 4, "erm", pulse=False, as_text=True),
-    Series("ERM-Pulse (text)", 5, "erm", pulse=True, as_text=True),
-    Series("SBM-Rand (text)", 6, "sbm", pulse=False, as_text=True),
-)
+TEXT_SERIES = tuple(replace(s, name=f"{s.name} (text)", number=s.number + 4, as_text=True) for s in SERIES[:3])
 
 
 def draw(series: Series, index: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -66,7 +62,7 @@ def block_count(series: Series, seed: int) -> int:
 def _connected(series: Series, rng: np.random.Generator, seed: int) -> np.ndarray:
     while True:
         if series.model == "erm":
-            adjacency = _erm_text(rng) if series.as_text else _erm_released(rng)
+            adjacency = _joined(0.1, rng) if series.as_text else _erm_released(rng)
         else:
             per_graph = int(rng.integers(BLOCKS[0], BLOCKS[1] + 1))
             adjacency = _sbm(per_graph if series.as_text else block_count(series, seed), rng)
@@ -74,9 +70,9 @@ def _connected(series: Series, rng: np.random.Generator, seed: int) -> np.ndarra
             return adjacency
 
 
-def _erm_text(rng: np.random.Generator) -> np.ndarray:
-    """Every pair with probability 0.1."""
-    return _symmetric(np.triu(rng.random((NODES, NODES)) < 0.1, 1))
+def _joined(probability: float | np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Every pair with its probability."""
+    return _symmetric(np.triu(rng.random((NODES, NODES)) < probability, 1))
 
 
 def _erm_released(rng: np.random.Generator) -> np.ndarray:
@@ -91,7 +87,7 @@ def _sbm(blocks: int, rng: np.random.Generator) -> np.ndarray:
     probability = rng.uniform(*BLOCK_PROBABILITY, size=(blocks, blocks))
     probability = (probability + probability.T) / 2.0
     block = np.arange(NODES) * blocks // NODES
-    return _symmetric(np.triu(rng.random((NODES, NODES)) < probability[np.ix_(block, block)], 1))
+    return _joined(probability[np.ix_(block, block)], rng)
 
 
 def _symmetric(pattern: np.ndarray) -> np.ndarray:

@@ -12,8 +12,7 @@ from reproduction.tasks.settings import Settings, generator, unit_seed
 from reproduction.tasks.task1 import cosine
 from spectrata.core.algorithms.ln_vx import Learned
 from spectrata.core.engine import apply
-from spectrata.core.hop import Hop
-from spectrata.core.plan import Plan, make_plan
+from spectrata.core.plan import make_plan
 from spectrata.core.spectra import spectra
 from spectrata.core.stratification import Stratification
 
@@ -103,7 +102,7 @@ def proposition_1(seed: int) -> Numbers:
     plan = make_plan("in_agg", {}, n)
 
     def aggregated(signal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        work = _at(strat, 1, signal[None, :, None], plan)
+        work = strat.work(*strat.prepared(1, plan), signal[None, :, None], plan)
         f = work.node_means()[0]
         return work.gradient[0], np.abs(f[x] - f[y])
 
@@ -129,11 +128,6 @@ def constant_signals(settings: Settings) -> Numbers:
     return {name: float(np.abs(ds["magnitude"].loc[name].values).max()) for name in names}
 
 
-def _at(strat: Stratification, hop: int, values: np.ndarray, plan: Plan, made: dict | None = None) -> Hop:
-    """What the algorithms are given at one hop for real signals ``(T, n, 1)``; what they learn is put in ``made``."""
-    return strat.work(*strat.prepared(hop, plan), values, plan, scratch=made)
-
-
 def ln_vx_limits(settings: Settings) -> Numbers:
     """Errors with and without parts, the bound for few edges, norms of rows, and how far trials differ."""
     strat, seed = Stratification(caveman_graph()), unit_seed(settings.seed, 22)
@@ -155,7 +149,8 @@ def _trials_differ(settings: Settings) -> Numbers:
     options = {"ln_vx": {"trials": settings.few_trials, "max_epochs": settings.ln_vx_epochs}}
     plan = make_plan("ln_vx", options, len(signal), preset="paper", seed=unit_seed(settings.seed, 23))
     made: dict = {}
-    output = apply(_at(strat, 1, signal[None, :, None], plan, made), plan)["ln_vx"]
+    work = strat.work(*strat.prepared(1, plan), signal[None, :, None], plan, scratch=made)
+    output = apply(work, plan)["ln_vx"]
     learned = next(thing for thing in made.values() if isinstance(thing, Learned))
     size = np.abs(learned.weights)
     participation = size.sum(axis=2) ** 2 / (size**2).sum(axis=2) / size.shape[2]

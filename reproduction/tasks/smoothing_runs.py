@@ -16,7 +16,7 @@ from reproduction.tasks.clustering import score_unit
 from reproduction.tasks.measures import correlation, interval, mean_difference, schemes_over_hops
 from reproduction.tasks.released import Spectrometer
 from reproduction.tasks.settings import Settings, generator
-from reproduction.tasks.smoothing import Trajectories, learn, normalised
+from reproduction.tasks.smoothing import learn, normalised
 from spectrata.core.algorithms.ens import unit_norm
 from spectrata.core.registry import PAPER, row_of
 from spectrata.many.work import one_thread
@@ -35,16 +35,11 @@ def draw_starts(settings: Settings) -> np.ndarray:
     return normalised(np.stack([generator(settings.seed, 4, r).uniform(-1.0, 1.0, shape) for r in runs]))
 
 
-def learn_all(settings: Settings, starts: np.ndarray) -> Trajectories:
-    """All runs in one batch, every epoch recorded."""
-    with one_thread():
-        return learn(caveman_graph(), starts, 0.0, settings.epochs, record=1)
-
-
 def run(settings: Settings, out: str | Path, jobs: int = 1) -> xr.Dataset:
     """Tasks 4 to 8 as one Dataset: starts, results, scores, groups, spectra, and derivatives over epochs."""
     starts = draw_starts(settings)
-    learned = learn_all(settings, starts)
+    with one_thread():  # all runs in one batch, every epoch recorded
+        learned = learn(caveman_graph(), starts, 0.0, settings.epochs, record=1)
     depends = {"seed": settings.seed, "runs": settings.runs, "epochs": settings.epochs}
     store = Store.at(out, "tasks4-8", depends)
     ends = _score_ends(starts, learned.final, store, jobs)  # (start or final, run, score)

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 from reproduction.studies.models.protocol import GraphSpec
 from spectrata.errors import InputError
@@ -49,7 +51,11 @@ def load(spec: GraphSpec, data: str | Path | None, seed: int) -> StudyGraph:
         return generate(spec, seed)
     check(spec, data)
     with np.load(Path(str(data)) / f"{spec.name}.npz", allow_pickle=False) as held:
-        return _from_arrays(spec, held)
+        parts = tuple(held[f"features_{name}"] for name in ("data", "indices", "indptr"))
+        features = csr_array(parts, shape=tuple(held["features_shape"].tolist())).toarray().astype(np.float32)
+        splits = {name: held[name].astype(np.int64) for name in SPLITS}
+        edges = undirected(held["edges"].astype(np.int64))
+        return StudyGraph(spec.name, edges, features, held["labels"].astype(np.int64), splits, spec.score)
 
 
 def check(spec: GraphSpec, data: str | Path | None) -> None:
@@ -63,16 +69,6 @@ def check(spec: GraphSpec, data: str | Path | None) -> None:
         )
     if not (path := Path(data) / f"{spec.name}.npz").is_file():
         raise InputError(f"The study needs {path}, which is not there; give the folder of the graphs as --data.")
-
-
-def _from_arrays(spec: GraphSpec, held: Mapping[str, np.ndarray]) -> StudyGraph:
-    from scipy.sparse import csr_array
-
-    parts = tuple(held[f"features_{name}"] for name in ("data", "indices", "indptr"))
-    features = csr_array(parts, shape=tuple(held["features_shape"].tolist())).toarray().astype(np.float32)
-    splits = {name: held[name].astype(np.int64) for name in SPLITS}
-    edges = undirected(held["edges"].astype(np.int64))
-    return StudyGraph(spec.name, edges, features, held["labels"].astype(np.int64), splits, spec.score)
 
 
 def undirected(edges: Pairs) -> Pairs:
@@ -139,9 +135,6 @@ def _small_world(options: Mapping[str, Any], rng: np.random.Generator) -> tuple[
 
 def _preferential(options: Mapping[str, Any], rng: np.random.Generator) -> tuple[np.ndarray, Pairs]:
     """Preferential attachment; a node has the class of the first of a few random nodes it is nearest to."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import dijkstra
-
     n, links = options["nodes"], options["links"]
     ends = list(range(links + 1))
     edges = [(a, b) for a in range(links + 1) for b in range(a)]

@@ -4,7 +4,6 @@ Models of one graph, architecture and depth are alike, so that the bootstrap dra
 graph, and not single models. The intervals hold for these graphs; the tables by graph show how much graphs differ.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -108,14 +107,12 @@ def spearman(values: np.ndarray, score: np.ndarray) -> np.ndarray:
     return found
 
 
-def bootstrap_rows(statistic: Callable[[np.ndarray], np.ndarray], clusters: np.ndarray, seed: int) -> np.ndarray:
-    """A statistic of row indices for draws of whole clusters: ``(draws, p)``."""
+def spearman_draws(values: np.ndarray, score: np.ndarray, clusters: np.ndarray, seed: int) -> np.ndarray:
+    """The rank correlations for draws of whole clusters: ``(draws, p)``."""
     rng = np.random.default_rng([seed, 3])
-    names, index = np.unique(clusters, return_inverse=True)
-    members = [np.flatnonzero(index == number) for number in range(len(names))]
-    return np.stack(
-        [
-            statistic(np.concatenate([members[number] for number in rng.integers(len(names), size=len(names))]))
-            for _ in range(DRAWS // 2)  # ranks take longer than weights
-        ]
-    )
+    members = [np.flatnonzero(clusters == name) for name in np.unique(clusters)]
+    found = []
+    for _ in range(DRAWS // 2):  # ranks take longer than weights
+        rows = np.concatenate([members[number] for number in rng.integers(len(members), size=len(members))])
+        found.append(spearman(values[rows], score[rows]))
+    return np.stack(found)

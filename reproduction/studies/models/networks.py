@@ -6,6 +6,8 @@ A network gives its hidden states after their activation and its outputs. ``dept
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch.nn import functional as F
@@ -46,42 +48,27 @@ class Weights:
         return self.held[name]
 
 
+@dataclass(eq=False)
 class Network:
-    """One architecture with the weights of R runs.
+    """One architecture with the weights of R runs."""
 
-    Parameters
-    ----------
-    architecture : str
-        Of :data:`reproduction.studies.models.protocol.ARCHITECTURES`.
-    depth, width, inputs, classes : int
-    dropout : list of float
-        Of each run.
-    seeds : list of int
-        Of each run's first weights.
-    """
+    architecture: str  # of FORWARD
+    depth: int
+    width: int
+    inputs: int
+    classes: int
+    dropout: list[float]  # of each run
+    seeds: list[int]  # of each run's first weights
+    device: torch.device
+    training: bool = False
 
-    def __init__(
-        self,
-        architecture: str,
-        depth: int,
-        width: int,
-        inputs: int,
-        classes: int,
-        dropout: list[float],
-        seeds: list[int],
-        device: torch.device,
-    ) -> None:
-        self.forward = FORWARD[architecture]
-        self.architecture, self.depth, self.width = architecture, depth, width
-        self.inputs, self.classes = inputs, classes
-        self.keep = 1 - torch.tensor(dropout, device=device)[:, None]  # (R, 1)
-        self.drops = any(dropout)
-        self.weights = Weights(seeds, device)
-        self.training = False
+    def __post_init__(self) -> None:
+        self.keep = 1 - torch.tensor(self.dropout, device=self.device)[:, None]  # (R, 1)
+        self.weights = Weights(self.seeds, self.device)
 
     def __call__(self, x: Tensor, over: Messages) -> States:
         """States of features ``(n, f)`` over the edges of ``over``."""
-        return self.forward(self, x, over)
+        return FORWARD[self.architecture](self, x, over)
 
     def linear(self, name: str, x: Tensor, columns: int, bias: bool = True) -> Tensor:
         """``(n, f)`` or ``(n, R, h)`` to ``(n, R, columns)``."""
@@ -94,25 +81,34 @@ class Network:
 
     def drop(self, x: Tensor) -> Tensor:
         """Dropout of hidden states, not of the features, while training; each run at its own rate."""
-        if not (self.training and self.drops) or x.ndim == 2:
+        if not (self.training and any(self.dropout)) or x.ndim == 2:
             return x
         return x * torch.bernoulli(self.keep.expand(x.shape)).div_(self.keep)
+
+
+Layer = Callable[[Network, Tensor, Messages, int, int], Tensor]  # of the layer's number and its columns
 
 
 def _apply(matrix: Matrix | None, x: Tensor) -> Tensor:
     return x if matrix is None else matrix(x)
 
 
-def _gcn(net: Network, x: Tensor, over: Messages) -> States:
-    """GCN (Kipf and Welling 2017): plain, residual, or with a normalisation before the activation."""
+def _layered(net: Network, x: Tensor, over: Messages, layer_of: Layer) -> States:
+    """Layer after layer; all but the last, the outputs, with normalisation, activation and residual connection."""
+    activation = F.elu if layer_of is _gat else F.relu
     states: States = []
     for layer in range(net.depth):
         last = layer == net.depth - 1
-        h = _apply(over.gcn, net.linear(f"conv{layer}", net.drop(x), net.classes if last else net.width, bias=False))
-        h = h + net.weights.vector(f"conv{layer}.bias", h.shape[-1])
-        x = h if last else _activated(net, h, x, layer, F.relu)
+        h = layer_of(net, net.drop(x), over, layer, net.classes if last else net.width)
+        x = h if last else _activated(net, h, x, layer, activation)
         states.append(x)
     return states
+
+
+def _gcn(net: Network, x: Tensor, over: Messages, layer: int, columns: int) -> Tensor:
+    """GCN (Kipf and Welling 2017): plain, residual, or with a normalisation before the activation."""
+    h = _apply(over.gcn, net.linear(f"conv{layer}", x, columns, bias=False))
+    return h + net.weights.vector(f"conv{layer}.bias", columns)
 
 
 def _activated(net: Network, h: Tensor, x: Tensor, layer: int, activation: Callable[[Tensor], Tensor]) -> Tensor:
@@ -132,30 +128,22 @@ def _normalised(net: Network, h: Tensor, layer: int) -> Tensor:
     return h
 
 
-def _sage(net: Network, x: Tensor, over: Messages) -> States:
+def _sage(net: Network, x: Tensor, over: Messages, layer: int, columns: int) -> Tensor:
     """GraphSAGE with the mean of the neighbours (Hamilton et al. 2017)."""
-    states: States = []
-    for layer in range(net.depth):
-        last = layer == net.depth - 1
-        columns, x = net.classes if last else net.width, net.drop(x)
-        neighbours = _apply(over.mean, net.linear(f"neighbours{layer}", x, columns, bias=False))
-        h = neighbours + net.linear(f"root{layer}", x, columns)
-        x = h if last else F.relu(h)
-        states.append(x)
-    return states
+    neighbours = _apply(over.mean, net.linear(f"neighbours{layer}", x, columns, bias=False))
+    return neighbours + net.linear(f"root{layer}", x, columns)
 
 
-def _gat(net: Network, x: Tensor, over: Messages) -> States:
+def _mlp(net: Network, x: Tensor, over: Messages, layer: int, columns: int) -> Tensor:
+    """Linear layers with ReLU between them; it reads no edges."""
+    return net.linear(f"layer{layer}", x, columns)
+
+
+def _gat(net: Network, x: Tensor, over: Messages, layer: int, columns: int) -> Tensor:
     """GAT (Velickovic et al. 2018): 8 heads and ELU in hidden layers, one head for the outputs."""
-    states: States = []
-    for layer in range(net.depth):
-        last = layer == net.depth - 1
-        heads, columns = (1, net.classes) if last else (HEADS, net.width)
-        h = net.linear(f"conv{layer}", net.drop(x), columns, bias=False)
-        h = _attention(net, h, over, layer, heads) + net.weights.vector(f"conv{layer}.bias", columns)
-        x = h if last else _activated(net, h, x, layer, F.elu)
-        states.append(x)
-    return states
+    h = net.linear(f"conv{layer}", x, columns, bias=False)
+    h = _attention(net, h, over, layer, 1 if layer == net.depth - 1 else HEADS)
+    return h + net.weights.vector(f"conv{layer}.bias", columns)
 
 
 def _attention(net: Network, h: Tensor, over: Messages, layer: int, heads: int) -> Tensor:
@@ -197,28 +185,14 @@ def _appnp(net: Network, x: Tensor, over: Messages) -> States:
     return [hidden, z]
 
 
-def _mlp(net: Network, x: Tensor, over: Messages) -> States:
-    """Linear layers with ReLU between them; it reads no edges."""
-    states: States = []
-    for layer in range(net.depth):
-        last = layer == net.depth - 1
-        h = net.linear(f"layer{layer}", net.drop(x), net.classes if last else net.width)
-        x = h if last else F.relu(h)
-        states.append(x)
-    return states
-
-
-FORWARD: dict[str, Callable[[Network, Tensor, Messages], States]] = {
-    "gcn": _gcn,
-    "residual": _gcn,
-    "pairnorm": _gcn,
-    "layernorm": _gcn,
-    "residual-layernorm": _gcn,
+LAYERS: dict[str, Layer] = {
+    **dict.fromkeys(("gcn", "residual", "pairnorm", "layernorm", "residual-layernorm"), _gcn),
+    **dict.fromkeys(("gat", "gat-pairnorm", "gat-residual-layernorm"), _gat),
     "sage": _sage,
-    "gat": _gat,
-    "gat-pairnorm": _gat,
-    "gat-residual-layernorm": _gat,
+    "mlp": _mlp,
+}
+FORWARD: dict[str, Callable[[Network, Tensor, Messages], States]] = {
+    **{name: partial(_layered, layer_of=layer) for name, layer in LAYERS.items()},
     "gcnii": _gcnii,
     "appnp": _appnp,
-    "mlp": _mlp,
 }

@@ -4,15 +4,15 @@ A marker pair is ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; :func:`fill`
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from reproduction.studies.models.protocol import CHOOSE, REPORT
-from reproduction.studies.models.records import LAST_HIDDEN, OUTPUTS
+from reproduction.studies.models.records import GROUPS, POSITIONS
 from reproduction.studies.tables import markdown
-from reproduction.words import MEASURES, TRAINING
+from reproduction.words import MEASURES, SENTENCES, TRAINING
 from spectrata.errors import ResultError
 
 HALVES = {CHOOSE: "choosing", REPORT: "held-out"}
@@ -45,43 +45,44 @@ def _table(rows: Sequence[Mapping[str, Any]], digits: int = 2) -> pd.DataFrame:
     return pd.DataFrame(rows).map(lambda cell: f"{cell:.{digits}f}" if isinstance(cell, float) else str(cell))
 
 
+def _levelled(levels: Mapping[str, Any]) -> Iterator[tuple[str, str, Any, str]]:
+    """Every position and measure with its rates and its level; "either" flags by the levels of both positions."""
+    for position in (*POSITIONS, "either"):
+        for name, found in levels["positions"][position].items():
+            yield position, name, found, "each" if position == "either" else level_text(found["level"])
+
+
 def verdict_table(levels: Mapping[str, Any]) -> str:
     """The levels of the verdict and their rates on the held-out half, in Markdown."""
-    rows = []
-    for position in (LAST_HIDDEN, OUTPUTS, "either"):
-        found = levels["positions"][position]["off_zero"]
-        row = {"place": position, "level": "each" if position == "either" else level_text(found["level"])}
-        row |= {group: percent(found[REPORT][group]) for group in ("failed", "middle", "good")}
-        rows.append(row | {f"failed, {title}": percent(found[REPORT][group]) for group, title in TRAINING.items()})
+    titles = {name: name for name in GROUPS} | {name: f"failed, {title}" for name, title in TRAINING.items()}
+    rows = [
+        {"place": position, "level": level} | {title: percent(found[REPORT][name]) for name, title in titles.items()}
+        for position, measure, found, level in _levelled(levels)
+        if measure == "off_zero"
+    ]
     return markdown(pd.DataFrame(rows))
 
 
 def rates_table(levels: Mapping[str, Any]) -> pd.DataFrame:
     """Levels and rates of the levels' file, both halves."""
     rows = []
-    for position in (LAST_HIDDEN, OUTPUTS, "either"):
-        for name, found in levels["positions"][position].items():
-            row = {"position": position, "measure": words(name)}
-            row["flagged below"] = "each level" if position == "either" else level_text(found["level"])
-            for half, title in ((CHOOSE, "choosing half"), (REPORT, "held-out half")):
-                row[f"failed flagged, {title}"] = percent(found[half]["failed"])
-                row[f"good flagged, {title}"] = percent(found[half]["good"])
-            rows.append(row | {"middle flagged, held-out half": percent(found[REPORT]["middle"])})
+    for position, name, found, level in _levelled(levels):
+        row = {"position": position, "measure": words(name), "flagged below": level.replace("each", "each level")}
+        for half, title in ((CHOOSE, "choosing half"), (REPORT, "held-out half")):
+            row |= {f"{group} flagged, {title}": percent(found[half][group]) for group in ("failed", "good")}
+        rows.append(row | {"middle flagged, held-out half": percent(found[REPORT]["middle"])})
     return _table(rows)
 
 
 def fitting_table(levels: Mapping[str, Any]) -> pd.DataFrame:
     """Failed models of the held-out half, by their progress on the training nodes."""
+    titles = {group: f"failed, {title}: flagged" for group, title in TRAINING.items()} | {"good": "good: flagged"}
     rows = []
-    for position in (LAST_HIDDEN, OUTPUTS, "either"):
-        for name, found in levels["positions"][position].items():
-            row = {"position": position, "measure": words(name)}
-            for group, title in TRAINING.items():
-                rates = found[REPORT][group]
-                row[f"failed, {title}: flagged"] = f"{percent(rates)} of {rates['models']}"
-            rows.append(
-                row | {"good: flagged": f"{percent(found[REPORT]['good'])} of {found[REPORT]['good']['models']}"}
-            )
+    for position, name, found, _ in _levelled(levels):
+        told = {
+            titles[group]: f"{percent(found[REPORT][group])} of {found[REPORT][group]['models']}" for group in titles
+        }
+        rows.append({"position": position, "measure": words(name)} | told)
     return _table(rows)
 
 
@@ -90,9 +91,9 @@ def by_graph_table(levels: Mapping[str, Any], measure: str) -> pd.DataFrame:
     rows = []
     for graph, facts in levels["graphs"].items():
         row = {"graph": graph, "half": HALVES[facts["half"]]}
-        for position in (LAST_HIDDEN, OUTPUTS):
+        for position in POSITIONS:
             counts = levels["positions"][position][measure]["by_graph"].get(graph)
-            for group in ("failed", "middle", "good"):
+            for group in GROUPS:
                 cell = "" if counts is None else f"{counts[group]['flagged']} of {counts[group]['models']}"
                 row[f"{position}: {group}"] = cell
         rows.append(row)
@@ -107,7 +108,7 @@ def graphs_table(graphs: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
         row = {"graph": name, "half": HALVES[facts["half"]], "nodes": facts["nodes"], "edges": facts["edges"]}
         row |= {"classes": facts["classes"], "baseline": float(facts["baseline"]), "best": float(facts["best"])}
         row |= {"best model": facts["best_model"], "enters": "yes" if facts["enters"] else "no"}
-        rows.append(row | {group: int((here["group"] == group).sum()) for group in ("failed", "middle", "good")})
+        rows.append(row | {group: int((here["group"] == group).sum()) for group in GROUPS})
     return _table(rows, 3)
 
 
@@ -116,7 +117,7 @@ def areas_table(areas: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
     rows = []
     for name in names:
         row: dict[str, Any] = {"measure": words(name)}
-        for position in (LAST_HIDDEN, OUTPUTS):
+        for position in POSITIONS:
             found = areas[(areas["measure"] == name) & (areas["position"] == position)].iloc[0]
             row[position] = f"{found['area']:.2f} ({found['low']:.2f}-{found['high']:.2f})"
             row[f"{position}, held-out half"] = float(found[REPORT])
@@ -129,14 +130,11 @@ def areas_table(areas: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
 def spearman_table(found: pd.DataFrame, position: str, which: str, names: tuple[str, ...]) -> pd.DataFrame:
     """Rank correlations with the test score by graph, and their mean over graphs."""
     chosen = found[(found["position"] == position) & (found["models"] == which)]
-    rows = []
-    for graph in chosen["graph"].unique():
-        here = chosen[chosen["graph"] == graph].set_index("measure")
-        row: dict[str, Any] = {"graph": graph, "models": int(here["count"].max())}
-        for name in names:
-            found_here = here.loc[name]
-            row[words(name)] = f"{found_here['rho']:.2f} ({found_here['low']:.2f} to {found_here['high']:.2f})"
-        rows.append(row)
+    rows: list[dict[str, Any]] = []
+    for graph, here in chosen.groupby("graph", sort=False):
+        table = here.set_index("measure")
+        cells = {words(n): "{rho:.2f} ({low:.2f} to {high:.2f})".format_map(table.loc[n]) for n in names}
+        rows.append({"graph": graph, "models": int(here["count"].max())} | cells)
     mean = chosen.groupby("measure")["rho"].mean().reindex(names)
     rows.append({"graph": "mean", "models": ""} | {words(name): f"{mean[name]:.2f}" for name in names})
     return _table(rows)
@@ -145,13 +143,10 @@ def spearman_table(found: pd.DataFrame, position: str, which: str, names: tuple[
 def family_table(found: pd.DataFrame, position: str, names: tuple[str, ...]) -> pd.DataFrame:
     """Rank correlations within an architecture: mean over graphs, with the lowest and highest graph."""
     rows = []
-    chosen = found[found["position"] == position]
-    for architecture in chosen["architecture"].unique():
-        row: dict[str, Any] = {"architecture": architecture}
-        for name in names:
-            rho = chosen[(chosen["architecture"] == architecture) & (chosen["measure"] == name)]["rho"]
-            row[words(name)] = f"{rho.mean():.2f} ({rho.min():.2f} to {rho.max():.2f})"
-        rows.append(row)
+    for architecture, here in found[found["position"] == position].groupby("architecture", sort=False):
+        rho = here.groupby("measure")["rho"].agg(["mean", "min", "max"])
+        cells = {words(n): "{mean:.2f} ({min:.2f} to {max:.2f})".format_map(rho.loc[n]) for n in names}
+        rows.append({"architecture": architecture} | cells)
     return _table(rows)
 
 
@@ -164,11 +159,10 @@ def controls_table(controls: pd.DataFrame) -> pd.DataFrame:
 
 def failures_table(failures: pd.DataFrame) -> pd.DataFrame:
     """Share of failed models by depth, trained with messages and without."""
+    depths = sorted(failures["depth"].unique())
     rows = []
-    for trained, architecture in dict.fromkeys(zip(failures["trained"], failures["architecture"], strict=True)):
-        here = failures[(failures["trained"] == trained) & (failures["architecture"] == architecture)]
+    for (trained, architecture), here in failures.groupby(["trained", "architecture"], sort=False):
         row = {"trained with": "self-loops" if architecture == "mlp" else trained, "architecture": architecture}
-        depths = sorted(failures["depth"].unique())
         share = here.set_index("depth")["failed"]
         rows.append(row | {f"depth {d}": f"{100 * share[d]:.0f} %" if d in share else "" for d in depths})
     return _table(rows)
@@ -176,26 +170,16 @@ def failures_table(failures: pd.DataFrame) -> pd.DataFrame:
 
 def summary(levels: Mapping[str, Any], found: Mapping[str, pd.DataFrame], judged: Sequence[str]) -> str:
     """The findings as a list of sentences, every number from the tables."""
-    groups, graphs = levels["groups"], levels["graphs"]
-    entered = sum(facts["enters"] for facts in graphs.values())
-    lines = [
-        f"{levels['trained_models']:,} models were trained on {len(graphs)} graphs. {entered} graphs enter, with "
-        f"{levels['models']:,} models: {groups['failed']:,} failed, {groups['middle']:,} are in the middle group, "
-        f"{groups['good']:,} are good. The other models are controls trained without messages."
-    ]
-    lines += [_detection(found["areas"], position, judged) for position in (LAST_HIDDEN, OUTPUTS)]
-    lines += [_flagged(levels, position, name) for position in (LAST_HIDDEN, OUTPUTS) for name in VERDICTS]
-    lines += [_training(levels, position, name) for position in (LAST_HIDDEN, OUTPUTS) for name in VERDICTS]
-    for position in (LAST_HIDDEN, OUTPUTS):
+    entered = sum(facts["enters"] for facts in levels["graphs"].values())
+    lines = [SENTENCES["models"].format_map({**levels, "graphs": len(levels["graphs"]), "entered": entered})]
+    lines += [_detection(found["areas"], position, judged) for position in POSITIONS]
+    told = [_told(levels["positions"][position][name], position, name) for position in POSITIONS for name in VERDICTS]
+    lines += [SENTENCES["flagged" if one["level"] != "no level" else "no_level"].format_map(one) for one in told]
+    lines += [SENTENCES["training"].format_map(one) for one in told]
+    for position in POSITIONS:
         row = found["controls"].set_index(["position", "measure"]).loc[(position, "off_zero")]
-        lines.append(
-            f"Message passing is rarely the cause: of {row['failed']} failed networks with messages {row['collapsed']} "
-            f"have collapsed ({position}, off_zero). With the same weights and self-loops as the only edges "
-            f"{row['without_messages_too']} of these have collapsed too, {row['only_with_messages']} have not."
-            if row["without_messages_too"] > row["only_with_messages"]
-            else f"Of {row['failed']} failed networks with messages {row['collapsed']} have collapsed ({position}, "
-            f"off_zero), {row['only_with_messages']} of them only with messages."
-        )
+        rarely = row["without_messages_too"] > row["only_with_messages"]
+        lines.append(SENTENCES["messages_rarely" if rarely else "messages"].format_map({**row, "position": position}))
     lines.append(_ranking(found["correlations"], judged))
     return "\n".join(f"- {line}" for line in lines)
 
@@ -210,28 +194,14 @@ def _detection(areas: pd.DataFrame, position: str, judged: Sequence[str]) -> str
     return f"Failed against good, area under the ROC curve, {position}: {', '.join(dict.fromkeys(parts))}."
 
 
-def _flagged(levels: Mapping[str, Any], position: str, name: str) -> str:
-    found = levels["positions"][position][name]
-    failed, good = found[REPORT]["failed"], found[REPORT]["good"]
-    if not failed["models"] or not good["models"] or level_text(found["level"]) == "no level":
-        return f"{words(name)}, {position}: there is no level."
-    met = failed["rate"] >= 0.9 and good["rate"] <= 0.05
-    return (
-        f"On graphs not used for choosing, {words(name)} below {level_text(found['level'])} ({position}) flags "
-        f"{percent(failed)} of {failed['models']} failed and {percent(good)} of {good['models']} good models. "
-        f"The aim of 90 % and 5 % is {'met' if met else 'not met'}."
-    )
-
-
-def _training(levels: Mapping[str, Any], position: str, name: str) -> str:
-    found = levels["positions"][position][name][REPORT]
-    none, part, fit = (found[group] for group in TRAINING)
-    return (
-        f"Split by training nodes (added after the run): {words(name)} ({position}) flags {percent(none)} of the "
-        f"{none['models']} failed models that failed on their "
-        f"training nodes too, {percent(part)} of the {part['models']} that learned part of them, and {percent(fit)} of "
-        f"the {fit['models']} that fit them."
-    )
+def _told(found: Mapping[str, Any], position: str, name: str) -> dict[str, Any]:
+    """What the sentences say of a measure: its level, and the rates on the held-out half with their counts."""
+    rates = found[REPORT]
+    none = not rates["failed"]["models"] or not rates["good"]["models"]
+    told = {"measure": words(name), "position": position, "level": "no level" if none else level_text(found["level"])}
+    met = not none and rates["failed"]["rate"] >= 0.9 and rates["good"]["rate"] <= 0.05
+    told |= {f"n_{group}": one["models"] for group, one in rates.items()} | {"met": "met" if met else "not met"}
+    return told | {group: percent(one) for group, one in rates.items()}
 
 
 def _ranking(found: pd.DataFrame, judged: Sequence[str]) -> str:

@@ -5,8 +5,10 @@ The halves of the graphs are part of it: levels are chosen on the models of one 
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from spectrata.errors import OptionError
@@ -93,29 +95,12 @@ class Protocol:
 def _generated(size: int, dimensions: int = 32) -> dict[str, GraphSpec]:
     """Generated graphs of about ``size`` nodes; every class has a mean feature vector of length ``signal``."""
     common = {"nodes": size, "dimensions": dimensions, "train": 0.2, "val": 0.2}
-
-    def made(name: str, source: str, half: str, **options: Any) -> GraphSpec:
-        return GraphSpec(name, source, half, options=common | options)
-
-    specs = (
-        made("blocks-strong", "blocks", CHOOSE, classes=4, degree=10, homophily=0.8, partner="any", signal=1.0),
-        made("blocks-paired", "blocks", CHOOSE, classes=4, degree=10, homophily=0.1, partner="pair", signal=1.5),
-        made("geometric", "geometric", CHOOSE, classes=4, degree=10, signal=0.8),
-        made("preferential", "preferential", CHOOSE, classes=5, links=3, signal=1.5),
-        made("blocks-weak", "blocks", REPORT, classes=3, degree=6, homophily=0.5, partner="any", signal=1.2),
-        made("small-world", "small_world", REPORT, classes=6, degree=8, rewired=0.1, signal=0.8),
-        made("communities", "communities", REPORT, classes=5, group=15, inside=8, outside=1, signal=0.7),
-    )
-    return {spec.name: spec for spec in specs}
+    rows = [row | {"options": common | row["options"]} for row in _declared["generated"]]
+    return {row["name"]: GraphSpec(**row) for row in rows}
 
 
-FILES = (
-    GraphSpec("cora", "file", CHOOSE),
-    GraphSpec("actor", "file", CHOOSE),
-    GraphSpec("chameleon_filtered", "file", REPORT),
-    GraphSpec("wisconsin", "file", REPORT),
-    GraphSpec("minesweeper", "file", REPORT, "auc"),
-)
+_declared = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+FILES = tuple(GraphSpec(**row) for row in _declared["file"])
 FULL = Protocol("full", (*FILES, *_generated(1000).values()))
 _SMALL = _generated(150, 16)
 QUICK = Protocol(

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -95,75 +96,54 @@ def levels(models: Models) -> dict[str, Any]:
 def _rates(flagged: np.ndarray, table: pd.DataFrame, weights: np.ndarray, of: dict[str, np.ndarray]) -> dict[str, Any]:
     """Rates by half and group."""
     has, half = ~np.isnan(flagged), table["half"].to_numpy()
-    found: dict[str, Any] = {}
-    for name in (CHOOSE, REPORT):
-        here = has & (half == name)
-        found[name] = {
-            group: _rounded(judging.rate(flagged[here & of[group]], weights[:, here & of[group]])) for group in of
-        }
+    found: dict[str, Any] = {CHOOSE: {}, REPORT: {}}
+    for (name, rates), (group, mask) in product(found.items(), of.items()):
+        here = has & (half == name) & mask
+        rate = judging.rate(flagged[here], weights[:, here])
+        rates[group] = {key: None if value != value else round(value, 4) for key, value in rate.items()}
     return found
 
 
 def _by_graph(flagged: np.ndarray, graph: np.ndarray, of: dict[str, np.ndarray]) -> dict[str, Any]:
     """Models and flagged models of every graph and group."""
-    has = ~np.isnan(flagged)
-    found: dict[str, Any] = {}
-    for name in dict.fromkeys(graph):
-        here = {group: has & of[group] & (graph == name) for group in GROUPS}
-        found[str(name)] = {
-            group: {"models": int(mask.sum()), "flagged": int(flagged[mask].sum())} for group, mask in here.items()
-        }
+    found: dict[str, Any] = {str(name): {} for name in dict.fromkeys(graph)}
+    for (name, counts), group in product(found.items(), GROUPS):
+        mask = ~np.isnan(flagged) & of[group] & (graph == name)
+        counts[group] = {"models": int(mask.sum()), "flagged": int(flagged[mask].sum())}
     return found
-
-
-def _rounded(rates: dict[str, float]) -> dict[str, float | None]:
-    return {name: None if value != value else round(value, 4) for name, value in rates.items()}
 
 
 def correlations(models: Models) -> pd.DataFrame:
     """Spearman's rank correlation of every measure with the test score, by graph: all models, and those that fit."""
-    names = [*JUDGED, *HOPWISE]
-    rows = []
-    for position in POSITIONS:
-        values = models.values(position)
-        for which in ("all", "fit"):
-            chosen = models.main & (models.table["fits"].to_numpy() if which == "fit" else True)
-            for graph in models.table["graph"][models.main].unique():
-                here = chosen & (models.table["graph"] == graph).to_numpy()
-                rows += _correlated(
-                    models, values, here, names, {"position": position, "models": which, "graph": graph}
-                )
-    return pd.DataFrame(rows)
+    fits = models.table["fits"].to_numpy()
+    return _correlated(models, "models", {"all": np.ones_like(fits), "fit": fits}, [*JUDGED, *HOPWISE])
 
 
 def families(models: Models) -> pd.DataFrame:
     """The same within one architecture: the mean over graphs of the rank correlations, by architecture."""
-    rows = []
-    for position in POSITIONS:
-        values = models.values(position)
-        for architecture in models.table["architecture"].unique():
-            for graph in models.table["graph"][models.main].unique():
-                own = (models.table["graph"] == graph) & (models.table["architecture"] == architecture)
-                facts = {"position": position, "architecture": architecture, "graph": graph}
-                rows += _correlated(models, values, models.main & own.to_numpy(), list(SHOWN), facts)
-    return pd.DataFrame(rows)
+    architecture = models.table["architecture"]
+    masks = {name: (architecture == name).to_numpy() for name in architecture.unique()}
+    return _correlated(models, "architecture", masks, list(SHOWN))
 
 
-def _correlated(
-    models: Models, values: pd.DataFrame, here: np.ndarray, names: list[str], facts: dict[str, Any]
-) -> list[dict[str, Any]]:
-    x, score = values.loc[here, names].to_numpy(), models.table.loc[here, "test"].to_numpy()
-    if len(score) < 8:
-        return []
-    rho = judging.spearman(x, score)
-    clusters = models.table.loc[here, "cluster"].to_numpy()
-    draws = judging.bootstrap_rows(lambda rows: judging.spearman(x[rows], score[rows]), clusters, models.seed)
+def _correlated(models: Models, kind: str, masks: dict[str, np.ndarray], names: list[str]) -> pd.DataFrame:
+    """Rank correlations with intervals over the judged models of each mask, graph by graph."""
     rows = []
-    for column, name in enumerate(names):
-        low, high = judging.interval(draws[:, column])
-        count = int(np.sum(~np.isnan(x[:, column])))
-        rows.append(facts | {"measure": name, "rho": rho[column], "low": low, "high": high, "count": count})
-    return rows
+    at = {position: models.values(position)[names] for position in POSITIONS}
+    graphs = models.table["graph"][models.main].unique()
+    for position, (which, mask), graph in product(POSITIONS, masks.items(), graphs):
+        here = models.main & mask & (models.table["graph"] == graph).to_numpy()
+        if here.sum() < 8:
+            continue
+        x, score, clusters = (
+            table[here].to_numpy() for table in (at[position], models.table["test"], models.table["cluster"])
+        )
+        draws = judging.spearman_draws(x, score, clusters, models.seed)
+        found = pd.DataFrame({"measure": names, "rho": judging.spearman(x, score)})
+        found["low"], found["high"] = zip(*(judging.interval(column) for column in draws.T), strict=True)
+        found["count"] = np.sum(~np.isnan(x), axis=0)
+        rows.append(pd.DataFrame({"position": position, kind: which, "graph": graph}, found.index).join(found))
+    return pd.concat(rows, ignore_index=True)
 
 
 def controls(models: Models, chosen: dict[str, Any]) -> pd.DataFrame:

@@ -11,14 +11,13 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
+from reproduction.store import Arrays
+from reproduction.studies.models.graphs import SPLITS
 from reproduction.studies.models.judging import roc_area
 from reproduction.studies.models.measures import measure_states
 from reproduction.studies.models.networks import Network
 from reproduction.studies.models.protocol import MESSAGES, SELF_LOOPS, WITHOUT_MESSAGES, Protocol, Recipe
 from reproduction.studies.models.structure import Messages, OnDevice, Structure
-
-Arrays = dict[str, np.ndarray]
-SCORED = ("train", "val", "test")
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ def evaluate(outputs: torch.Tensor, structure: OnDevice) -> tuple[np.ndarray, np
     finite = torch.isfinite(outputs).all(dim=2, keepdim=True).all(dim=0, keepdim=True)
     outputs = torch.where(finite, outputs, torch.zeros_like(outputs))
     scores = []
-    for split in SCORED:
+    for split in SPLITS:
         nodes = structure.splits[split]
         chosen, labels = outputs[nodes], structure.labels[nodes]
         if structure.graph.score == "auc":
