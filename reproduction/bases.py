@@ -4,9 +4,12 @@ Where an eigenvalue is repeated, its eigenvectors are any orthonormal basis of t
 LN-VX depend on the one a solver happens to give. Here bases are drawn at random, and LN-VX is learned anew in each.
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from reproduction.store import Arrays
 from reproduction.tasks.released import Spectrometer
@@ -14,10 +17,67 @@ from reproduction.tasks.settings import Settings, generator
 from spectrata.core.bases.basis import EigenBasis, Part
 from spectrata.core.engine import apply
 from spectrata.core.hop import Hop
-from spectrata.core.plan import Plan
+from spectrata.core.plan import Plan, make_plan
 from spectrata.core.stratification import Stratification
 from spectrata.inputs.signals import as_signal, potential
 from spectrata.stats.describe.levels import group_reduce
+
+
+def basis_spread(
+    strat: Stratification,
+    signal: Any,
+    algorithms: str | Iterable[str] = "adj_diff",
+    draws: int = 100,
+    *,
+    merged: bool = False,
+    seed: int = 0,
+    **options: Any,
+) -> xr.Dataset:
+    """Range of magnitudes over random rotations inside repeated eigenspaces.
+
+    Parameters
+    ----------
+    strat : Stratification
+    signal, algorithms, **options
+        As for :func:`spectrata.spectra`. Learned ln_vx is learned again in every draw, so ask for few draws.
+    draws : int
+        Rotations.
+    merged : bool
+        Take the components of an eigenspace together (l2).
+    seed : int
+        Of the rotations and of what is learned.
+
+    Returns
+    -------
+    Dataset
+        ``low`` and ``high``, the smallest and the largest magnitude ``(algorithm, snapshot, hop, component)``, beside
+        ``multiplicity`` and ``eigenvalue``.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> spread = basis_spread(Stratification(nx.cycle_graph(4), hops=1), [3.0, 1.0, 0.0, 2.0], draws=50)
+    >>> (spread["high"] > spread["low"]).values.ravel().tolist()
+    [False, True, True, False]
+    """
+    n = strat.graph.n_nodes
+    plan = make_plan(algorithms, options, n, seed=seed, keep=())
+    values = potential(as_signal(signal, strat.graph)).values
+    rng = np.random.default_rng([seed, 0xBA515])
+    low, high = [], []
+    for hop in strat.hops:
+        drawn = [in_basis(strat, plan, values, hop, rng) for _ in range(draws)]
+        stack = np.stack([np.stack(list(found.values())) for found in drawn])  # (draw, algorithm, T, n)
+        if merged:
+            stack = group_reduce(stack[..., None, :], strat.basis(hop).eigenspace[None], n)[..., 0, :]
+        low.append(stack.min(axis=0))
+        high.append(stack.max(axis=0))
+    dims = ("algorithm", "snapshot", "hop", "component")
+    bases = [strat.basis(hop) for hop in strat.hops]
+    found: dict[str, Any] = {"low": (dims, np.stack(low, axis=2)), "high": (dims, np.stack(high, axis=2))}
+    found["multiplicity"] = dims[2:], np.stack([basis.multiplicity for basis in bases])
+    found["eigenvalue"] = dims[2:], np.stack([basis.values for basis in bases])
+    return xr.Dataset(found, {"algorithm": [row.name for row in plan.rows], "hop": list(strat.hops)})
 
 
 def in_basis(

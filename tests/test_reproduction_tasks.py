@@ -19,11 +19,8 @@ from reproduction.tasks.random_graphs import SERIES, TEXT_SERIES, block_count, d
 from reproduction.tasks.released import Spectrometer
 from reproduction.tasks.settings import FULL, QUICK, Settings
 from reproduction.tasks.smoothing import learn, normalised
-from spectrata.core.plan import make_plan
 from spectrata.errors import OptionError
-from spectrata.inputs.signals import as_signal, potential
 from spectrata.stats import correlate, distinguish
-from spectrata.stats.describe.levels import group_reduce
 
 TINY = Settings(
     graphs=2,
@@ -136,25 +133,15 @@ def test_the_solver_s_basis_is_one_of_the_bases():
 def test_a_basis_matters_to_adj_diff_at_repeated_eigenvalues_alone(merged):
     graph = nx.disjoint_union_all([nx.cycle_graph(6), nx.cycle_graph(6), nx.empty_graph(1)])
     signal = np.random.default_rng(0).standard_normal((2, 13, 3))
-    strat, rng = st.Stratification(graph), np.random.default_rng(0)
-    plan = make_plan(["gft", "adj_diff"], {}, 13, keep=())
-    values, largest = potential(as_signal(signal, strat.graph)).values, {"gft": 0.0, "adj_diff": 0.0}
-    for hop in strat.hops:
-        drawn = [bases.in_basis(strat, plan, values, hop, rng) for _ in range(20)]
-        basis = strat.basis(hop)
-        free = (basis.multiplicity > 1) & (basis.values > 1e-9)
-        for name in largest:
-            stack = np.stack([found[name] for found in drawn])  # (draw, T, n)
-            if merged:
-                stack = group_reduce(stack[..., None, :], basis.eigenspace[None], 13)
-            spread = np.nan_to_num(np.ptp(stack, axis=0))
-            largest[name] = max(largest[name], spread.max())
-            if name == "adj_diff" and not merged:
-                assert (spread[:, free] > 0).all()
-                assert (spread[:, ~free] == 0).all()
+    found = bases.basis_spread(st.Stratification(graph), signal, ["gft", "adj_diff"], 20, merged=merged)
+    spread = (found["high"] - found["low"]).fillna(0.0)
     if merged:  # the sum over an eigenspace is the signal's own
-        assert largest["gft"] < 1e-9
-        assert largest["adj_diff"] > 1e-2
+        assert float(spread.loc["gft"].max()) < 1e-9
+        assert float(spread.loc["adj_diff"].max()) > 1e-2
+    else:
+        free = ((found["multiplicity"] > 1) & (found["eigenvalue"] > 1e-9)).values
+        assert (spread.loc["adj_diff"].values[:, free] > 0).all()
+        assert (spread.loc["adj_diff"].values[:, ~free] == 0).all()
 
 
 def test_rotations_are_orthogonal_and_centred():
