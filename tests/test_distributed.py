@@ -94,6 +94,20 @@ def test_a_killed_client_resumes(cluster, client, tmp_path):
     assert sorted(again) == [first for first in range(0, 80, 4) if not done[first : first + 4].all()]
 
 
+def test_a_changed_input_is_computed_anew(cluster, tmp_path):
+    """One signal and one graph change between two runs on one store: their rows alone are made again."""
+    pairs, store = make_pairs(12), tmp_path / "run.zarr"
+    changed = list(pairs)
+    changed[3] = (*pairs[3][:2], pairs[3][2] + np.arange(3))
+    changed[8] = (pairs[8][0], nx.path_graph(len(pairs[8][1])), pairs[8][2])
+    with dask_executor(cluster.scheduler_address) as executor:
+        st.spectra_many(pairs, executor, store, chunk=4).load()
+        found = st.spectra_many(changed, executor, store, chunk=4).load()
+    fresh = st.spectra_many(changed, chunk=4)
+    for i in range(12):
+        np.testing.assert_array_equal(found["gradient_norm"][i].dropna("hop"), fresh["gradient_norm"][i].dropna("hop"))
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the size of files cannot be bounded here")
 def test_a_full_disk_ends_the_run_and_nothing_is_lost(cluster, tmp_path):
     """The client writes; where it cannot, it ends with an error, and the next run goes on from what is whole."""
