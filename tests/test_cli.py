@@ -47,7 +47,7 @@ def test_columns_of_a_table_are_ranked(karate):
     assert "clearest: officer (r = 0.72" in " ".join(lines)
     assert made("out") == ["columns.csv", "findings.csv", "spectra.csv", *FILES]
     one = run("profile", "karate.txt", "table.csv", "--column", "officer", *QUICK).stdout
-    assert one.startswith("table.csv (one number per node): alike between neighbours")
+    assert one.startswith("table.csv, officer (one number per node): alike between neighbours")
     assert "column" not in one.lower()
     joint = run("profile", "karate.txt", "table.csv", "--columns", "joint", *QUICK).stdout
     assert joint.startswith("table.csv (directions of 3 numbers)")

@@ -71,7 +71,12 @@ class TestLists:
             as_graph(write(name, content))
 
     def test_a_first_edge_of_otherwise_unknown_names_is_an_edge(self, write) -> None:
-        assert as_graph(write("g.csv", "ann,bob\ncem,dai\ndai,eve\n")).n_edges == 3
+        with pytest.warns(SpectrataWarning, match="'ann' and 'bob', which stand on no other line; if it is a header"):
+            assert as_graph(write("g.csv", "ann,bob\ncem,dai\ndai,eve\n")).n_edges == 3
+
+    def test_a_word_above_the_third_column_is_a_header(self, write) -> None:
+        graph = as_graph(write("g.csv", "Student,Friend,Since\nann,bob,May\nbob,cem,June\ncem,ann,May\n"))
+        assert (graph.names, graph.n_edges) == (("ann", "bob", "cem"), 3)
 
     def test_ids_stay_text(self, write) -> None:
         graph = as_graph(write("g.csv", "source,target\n007,NA\nNA,nan\nnan,None\nNone,007\n"))

@@ -142,6 +142,8 @@ class TestNames:
         pandas = optional("pandas")
         with pytest.raises(UnknownNameError, match="nodes='order'"):
             as_signal(pandas.DataFrame(VALUES, index=list("abcd")), ROWS)
+        with pytest.raises(UnknownNameError, match=r"out of the graph \('D' may be 'd'\)"):
+            as_signal(pandas.Series([1, 2, 3, 4], index=list("abcD")), NAMED)
         with pytest.raises(DuplicateNameError, match="'a' twice, at rows 0 and 3"):
             as_signal(pandas.Series([1, 2, 3, 4], index=list("abca")), NAMED)
         with pytest.raises(NodeCountError, match="5 nodes"):

@@ -160,3 +160,21 @@ def test_a_comparison_is_labelled():
         found = st.compare(a, b)
         assert found["snapshot"].values.tolist() == ["x", "y"]
         assert found["energy_shift"].dims[-1] == "band"
+
+
+def test_a_complete_graph_has_nothing_to_test():
+    """r = -1 / (n - 1) for every signal: neither alike nor at chance."""
+    graph, signal = nx.complete_graph(12), np.random.default_rng(0).normal(size=12)
+    found = st.diagnose(graph, signal)
+    assert (found[0].kind, found[0].verdict) == ("undefined", "r same in every order")
+    assert found[0].value == pytest.approx(-1 / 11)
+    assert "All nodes are joined" in str(found)
+    assert st.correlogram(graph, signal)["verdict"].values.tolist() == ["not tested"]
+    assert all(len(line) <= 80 for line in str(found).splitlines()[:-1])
+
+
+def test_many_snapshots_print_six_tables():
+    signals = np.random.default_rng(0).normal(size=(9, 20, 1))
+    lines = str(st.diagnose(nx.path_graph(20), signals, hops=1)).splitlines()
+    assert lines[0] == "6 of 9 tables; to_frame() has all."
+    assert [line for line in lines if line.startswith("Snapshot")][-2:] == ["Snapshot 4:", "Snapshot 8:"]

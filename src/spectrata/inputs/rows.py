@@ -88,8 +88,10 @@ def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, partial:
     by_form = {str(name).casefold(): name for name in missing}
     alike = [(label, get_close_matches(str(label).casefold(), by_form, 1)) for label in extra[:MOST_EXTRA]]
     close = [f"{shown(label)} may be {shown(by_form[found[0]])}" for label, found in alike if found]
-    if close and not partial:
+    if close:
         advice += f" ({', '.join(close[:3])})"
+    elif len(missing) == len(extra):
+        advice = f"use the graph's own names, or {argument('nodes', 'order')} if the rows follow the graph's order"
     if partial:
         advice = "use the graph's own names, or give a plain list to go by row order"
     elif not missing:
