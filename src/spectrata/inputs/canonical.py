@@ -159,7 +159,7 @@ def _merged(
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights > 0)))
     if len(bad):
         words = f"The weight of the edge {edge_name(names, arcs[bad[0]])} is {float(weights[bad[0]])!r}"
-        rule = "weights are positive and finite, and larger means closer, so convert distances first and drop edges below 0"
+        rule = "weights are positive, larger means closer, so convert distances first and drop edges below 0"
         raise OptionError(f"{words} ({len(bad)} such entries); {rule}.")
     # Single precision rounds the two directions of D^-1/2 A D^-1/2 apart.
     agreement = max(AGREEMENT, 4 * float(np.finfo(weights.dtype).eps))

@@ -14,10 +14,7 @@ COLUMNS = ("auto", "joint", "separate")
 
 
 def by_column(signal: Signal, columns: str, metric: str = "auto") -> Signal:
-    """The signal as it is ("joint"), or every column as a signal of one number per node ("separate").
-
-    Then the first axis is snapshots times columns, the columns inside. "auto" is ``signal.reading``.
-    """
+    """The signal as it is ("joint"), or its columns as snapshots of one number ("separate"), time by time."""
     one_of(columns, "columns", COLUMNS)
     if columns == "auto":
         columns = "joint" if metric == "angular" else signal.reading

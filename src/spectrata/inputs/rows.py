@@ -208,10 +208,7 @@ def _names_nodes(cells: Sequence[Any], graph: Nodes) -> bool:
 
 
 def _nearly_names(cells: Sequence[str], graph: Nodes) -> bool:
-    """Whether all values are names of nodes and few stand twice, as in a list of ids with a mistake.
-
-    Those in the graph's own order are no danger: a column that counts the nodes is a signal as any other.
-    """
+    """Whether values are ids with a mistake: names of nodes, few twice, and not in the graph's own order."""
     names = [str(name) for name in graph.names]
     return cells != names and 10 * len(set(cells)) >= 9 * len(cells) and set(cells) <= set(names)
 

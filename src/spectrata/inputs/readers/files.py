@@ -77,10 +77,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def parsing(path: Path, words: str, library: str = "", extra: str = "") -> Iterator[None]:
-    """Work with a library on the content of a file; whatever it raises becomes one sentence, ``{}`` being its reason.
-
-    A ``library`` that may be missing is part of an ``extra``.
-    """
+    """Work with a library (of an ``extra``) on a file; what it raises becomes one sentence, ``{}`` being its reason."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the inside of the library, which the user did not write

@@ -208,10 +208,7 @@ _READERS: dict[str, Callable[[Path], RawSignal | RawTable]] = {
 def read_labels(
     path: str | os.PathLike[str], nodes: Collection[Hashable] = ()
 ) -> tuple[list[Any], tuple[Hashable, ...] | None]:
-    """Read one label per node, and the nodes' names where the file has some: ``.csv .tsv .txt .json .npy .npz``.
-
-    A first line that begins with one of ``nodes`` is not a header.
-    """
+    """One label per node, and names where the file has some; a first line that begins with one of ``nodes`` is data."""
     with files.opened(path) as path:
         ending, names = files.suffix(path), None
         if ending in (".csv", ".tsv"):

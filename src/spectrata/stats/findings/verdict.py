@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MEASURE = "off_zero_live"
 CONTROL = f"{MEASURE}_control"  # of the same layers without messages
 RECENT, CONTROL_RECENT = f"{MEASURE}_recent", f"{CONTROL}_recent"  # of both at the last evaluations
+LEGEND = "off_zero: share that varies between nodes; r: of neighbours; rank: effective."
 AT_CHANCE = "train accuracy at chance"
 RECENT_PASSES = 5  # evaluations at the end of a run that say whether a verdict holds
 MARGIN = 5.0  # how many times the layer's value the control must be before messages are the cause
@@ -349,4 +350,4 @@ def layer_table(ds: "xr.Dataset") -> str:
     for row, name in enumerate(names):
         cells = (f"{float(values[row]):.3g}".rjust(11) for values in known.values())
         lines.append((name if len(name) <= width else f"...{name[3 - width :]}").ljust(width) + "".join(cells))
-    return "\n".join(lines)
+    return "\n".join([*lines, LEGEND])

@@ -31,6 +31,7 @@ MOST_TRAINED = 10_000  # training nodes that are used
 DIRECTIONS = 128  # singular directions of the features
 LEAST_PER_CLASS = 10  # training nodes below which there is no headline
 AFFORDABLE = 2e9  # numbers read in one pass of all models of a repeat; about half a minute on one core
+LEGEND = "S: mean over neighbours as in a GCN; rewired: score on graphs of equal degrees."
 PER_EDGE = 450  # numbers that take as long as an edge of one graph, rewired and multiplied with features
 MODELS = {  # the families, from the simplest
     NO_GRAPH: "A model without a graph (MLP) fits.",
@@ -122,7 +123,7 @@ class Probe:
         for row, own in zip(self.to_frame().itertuples(), accuracy, strict=True):
             cells = f"{row.view:<24}{_number(row.score):>7}{_number(row.error):>8}{_number(own):>10}"
             lines.append(cells + f"{row.gain:>+8.2f}{_number(row.rewired):>9}".rstrip())
-        return "\n".join([*lines, "", *(fill(note, 80) for note in self.notes)])
+        return "\n".join([*lines, LEGEND, "", *(fill(note, 80) for note in self.notes)])
 
     __repr__ = __str__
 
