@@ -16,8 +16,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import brute
 import calls
-import oracle_cases
 import spectrata as st
+from paper_graph import EDGES, SIGNAL, N
 from spectrata.core import engine, resources, stratification
 from spectrata.core.operators import Operator
 from spectrata.core.plan import make_plan
@@ -25,7 +25,6 @@ from spectrata.errors import HopError, MemoryEstimateError, SpectrataWarning, Ze
 from spectrata.kernels.backend import Backend
 from strategies import INVARIANT, Case, assert_near, case_of, cases_with_signals, merged_hops, run, sorted_edges
 
-EDGES, N, SIGNAL, METRIC = oracle_cases.cases()["caveman"]
 PAPER = Case(sorted_edges(EDGES), N)
 EVERY = ("gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens", "ens_raw")
 QUICK = {"trials": 3, "max_epochs": 15, "ens_weights": "even"}
