@@ -247,8 +247,9 @@ def test_a_signal_stops_the_work_and_leaves_nothing(karate, work, name, code):
 
 
 def test_a_closed_pipe_is_no_traceback(karate):
-    command = f"{sys.executable} -m spectrata profile karate.txt degree.npy | head -n 1"
-    result = subprocess.run(command, shell=True, cwd=karate, capture_output=True, text=True)
+    command = '"$PYTHON" -m spectrata profile karate.txt degree.npy | head -n 1'
+    environment = os.environ | {"PYTHON": sys.executable}  # its path may have spaces
+    result = subprocess.run(command, shell=True, env=environment, cwd=karate, capture_output=True, text=True)
     assert result.stdout.startswith("degree.npy")
     assert "Traceback" not in result.stderr
 
