@@ -158,16 +158,6 @@ def test_normalised_results_say_so():
     np.testing.assert_allclose(merged, off)
 
 
-def test_one_undefined_snapshot_leaves_the_others_alone():
-    signal = np.stack([SIGNAL, SIGNAL])
-    signal[1, 3] = 0
-    ds = st.spectra(GRAPH, signal, "gft", hops=2, zero_vectors="nan")
-    found = st.stats.normalize(ds)
-    assert np.isfinite(found["magnitude_norm"].isel(snapshot=0)).all()
-    assert np.isnan(found["magnitude_norm"].isel(snapshot=1)).all()
-    assert np.isnan(st.off_zero(ds).isel(snapshot=1)).all()
-
-
 @pytest.mark.parametrize("sizes", [(1e-200, 1.0), (1e200, 1e-200)])
 def test_each_spectrum_has_its_own_size(sizes):
     plain = st.spectra(GRAPH, np.stack([SIGNAL, SIGNAL]), "gft", hops=2, metric="euclidean")
