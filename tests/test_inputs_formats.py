@@ -272,6 +272,8 @@ class TestAnnData:
             "total": values[:, :1] * 2,
         }.items():
             assert np.array_equal(as_signal(name, graph).values[0], want), name
+        named = {"X": ("GATA1", "SOX2"), "counts": ("GATA1", "SOX2"), "table": (0, 1)}
+        assert {name: as_signal(name, graph).columns for name in named} == named
         with pytest.raises(SignalTypeError, match=r"'type' holds text, such as 'a'.*st.homophily"):
             as_signal("type", graph)
         with pytest.raises(UnknownNameError, match="no node attribute of that name; the graph has X, counts, spatial"):
