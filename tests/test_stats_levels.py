@@ -158,6 +158,16 @@ def test_normalised_results_say_so():
     np.testing.assert_allclose(merged, off)
 
 
+def test_dropped_zero_components_are_nan_and_said():
+    graph = nx.disjoint_union_all([nx.cycle_graph(6), nx.cycle_graph(6), nx.empty_graph(1)])
+    ds = st.spectra(graph, np.random.default_rng(0).normal(size=(2, 13, 3)))
+    dropped, zero = st.stats.drop_zero(ds), (ds["eigenvalue"] == 0).values
+    assert np.isnan(dropped["magnitude"].values[..., zero]).all()
+    assert not np.isnan(dropped["magnitude"].values[..., ~zero]).any()
+    assert (dropped["status"] == "zero components dropped").all()
+    assert (ds["status"] == "ok").all()
+
+
 @pytest.mark.parametrize("sizes", [(1e-200, 1.0), (1e200, 1e-200)])
 def test_each_spectrum_has_its_own_size(sizes):
     plain = st.spectra(GRAPH, np.stack([SIGNAL, SIGNAL]), "gft", hops=2, metric="euclidean")
