@@ -4,7 +4,6 @@ import os
 import threading
 import time
 
-import networkx as nx
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -14,8 +13,9 @@ from spectrata.core import parallel, resources, stratification
 from spectrata.core.parallel import ALONE, Shares, run_hops, shares_of
 from spectrata.errors import HopError
 from spectrata.kernels import threads
+from strategies import regular_graph
 
-GRAPH = nx.random_regular_graph(4, parallel.SMALL + 10, seed=1)
+GRAPH = regular_graph(4, parallel.SMALL + 10, seed=1)
 SIGNAL = np.random.default_rng(0).standard_normal((len(GRAPH), 3))
 
 
