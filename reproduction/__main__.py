@@ -16,7 +16,6 @@ STUDIES = ("fidelity", "calibration", "models")
 
 
 def parser() -> argparse.ArgumentParser:
-    """Give the parser of the command line."""
     made = argparse.ArgumentParser(prog="python -m reproduction", description=__doc__)
     words = f"text, 1 to 8, all (default), or a study: {', '.join(STUDIES)}"
     made.add_argument("tasks", nargs="*", metavar="TASK", help=words)
@@ -110,7 +109,6 @@ def _models(folder: Path, given: Any) -> int:
 
 
 def say(text: str) -> None:
-    """Tell progress on stderr."""
     print(text, file=sys.stderr, flush=True)
 
 

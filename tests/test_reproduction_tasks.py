@@ -14,11 +14,11 @@ from reproduction.tasks import smoothing_runs as runs
 from reproduction.tasks import task1, task2, task3
 from reproduction.tasks.caveman import caveman_graph, start_signal
 from reproduction.tasks.clustering import scores
-from reproduction.tasks.measures import correlation, mean_difference, schemes_over_hops
 from reproduction.tasks.random_graphs import SERIES, TEXT_SERIES, block_count, draw
 from reproduction.tasks.released import Spectrometer
 from reproduction.tasks.settings import FULL, QUICK, Settings
 from reproduction.tasks.smoothing import learn, normalised
+from reproduction.tasks.smoothing_runs import correlation, mean_difference, schemes_over_hops
 from spectrata.errors import OptionError
 from spectrata.stats import correlate, distinguish
 
@@ -338,7 +338,7 @@ def test_figures_of_tasks_4_to_8_show_runs_by_group(tiny):
     ax = drawn.start_final(ds, "ens").axes[0]
     np.testing.assert_allclose(curves(ax)[0], ds["magnitude"].loc["start", "ens"].values[chosen][:, 0].mean(axis=0))
     found = smoothing_runs.good_against_bad(ds, "final", "ens")[1]
-    np.testing.assert_allclose(heights(drawn.good_bad_distances(ds, "final", "ens").axes[0]), np.ravel(found[0]))
+    np.testing.assert_allclose(heights(drawn.distances(ds, "ens", "final").axes[0]), np.ravel(found[0]))
     kinds = ds["evolving_kind"].values.tolist()
     axes = drawn.changes(ds, 1, "ens").axes
     np.testing.assert_array_equal(curves(axes[2])[3], ds["evolution_change"].values[1, 0, kinds.index("ens"), :, 2, 3])

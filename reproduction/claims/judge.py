@@ -51,7 +51,6 @@ class Record:
 
 
 def verdict(checks: Iterable[Check]) -> str:
-    """Give the verdict on a list of checks."""
     made = [bool(check) for check in checks if check is not None]
     if not made:
         return UNCHECKED
@@ -161,6 +160,5 @@ def to_csv(records: Sequence[Record]) -> str:
 
 
 def from_csv(text: str) -> list[Record]:
-    """Give the records of such a text."""
     table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
     return [Record(**row) for row in table.to_dict("records")]

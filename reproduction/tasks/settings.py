@@ -22,7 +22,6 @@ class Settings:
     frames: int = 60  # of each animation
 
     def to_dict(self) -> dict[str, int]:
-        """The settings as plain numbers."""
         return asdict(self)
 
 

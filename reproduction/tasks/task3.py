@@ -17,7 +17,6 @@ from spectrata.many.work import one_thread
 from spectrata.stats.describe.levels import group_reduce
 
 WEIGHTS = np.arange(11) / 10.0
-PUBLISHED_WEIGHT = 0.1  # the one the text selects
 BASES_PER_UNIT = 5
 
 

@@ -85,7 +85,6 @@ class Protocol:
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:16]
 
     def graph(self, name: str) -> GraphSpec:
-        """The graph of a name."""
         for spec in self.graphs:
             if spec.name == name:
                 return spec

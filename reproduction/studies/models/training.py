@@ -31,7 +31,6 @@ class Unit:
 
     @property
     def name(self) -> str:
-        """Of its record."""
         control = "" if self.trained == MESSAGES else "-control"
         return f"{self.graph}-{self.architecture}-{self.depth}{control}"
 
