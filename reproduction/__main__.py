@@ -7,7 +7,6 @@ import importlib.util
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from spectrata.errors import OptionError, SpectrataError, missing_extra
 
@@ -80,14 +79,10 @@ def need(package: str, extra: str, purpose: str) -> None:
 def run_study(name: str, given: argparse.Namespace) -> int:
     """Run one study; give the number of units that are left."""
     folder = Path(given.out) / name
-    if name == "models":
-        return _models(folder, given)
-    importlib.import_module(f"reproduction.studies.{name}").run(folder, given.seed, given.quick)
-    print(f"written: {folder / name}.md, {folder / name}.csv")
-    return 0
-
-
-def _models(folder: Path, given: Any) -> int:
+    if name != "models":
+        importlib.import_module(f"reproduction.studies.{name}").run(folder, given.seed, given.quick)
+        print(f"written: {folder / name}.md, {folder / name}.csv")
+        return 0
     need("torch", "torch", "The study of trained models")
     from reproduction.studies.models import running
     from reproduction.studies.models.protocol import FULL, QUICK

@@ -64,7 +64,6 @@ def reproduce(
 
 
 def measure(chosen: tuple[str, ...], out: Path, settings: Settings, jobs: int, say: Say) -> Results:
-    """Run what the chosen tasks need."""
     results = Results()
     if "text" in chosen:
         say("sections 1 and 2")
@@ -109,7 +108,7 @@ def draw(results: Results, out: Path, settings: Settings, jobs: int = 1) -> dict
 
 def write_page(records: list[Record], settings: Settings, figures: dict[str, Path], out: Path) -> None:
     """claims.json, claims.csv, claims.md and index.html."""
-    plain = settings.to_dict()
+    plain = vars(settings)
     write_text(out / "claims.json", to_json(records, plain))
     write_text(out / "claims.csv", to_csv(records))
     write_text(out / "claims.md", page.to_markdown(records, plain))

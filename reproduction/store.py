@@ -45,7 +45,6 @@ class Store:
         return self.folder / f"{unit}.npz"
 
     def save(self, unit: str, arrays: Mapping[str, np.ndarray]) -> None:
-        """Write a unit beside its place, then rename it."""
         with written_whole(self.path(unit)) as beside:
             np.savez(beside, **{NAMES: np.array(sorted(arrays), dtype=str)}, **arrays)  # type: ignore[arg-type]
 

@@ -234,7 +234,7 @@ def test_figures_and_films_are_drawn(tiny, tmp_path):
     from reproduction.figures import runs as figures_runs
     from reproduction.figures import task3 as figures_task3
     from reproduction.figures import task12 as figures_task12
-    from reproduction.figures.drawing import save, styled
+    from reproduction.figures.drawing import save_all, styled
 
     with styled():
         figures = [
@@ -245,8 +245,8 @@ def test_figures_and_films_are_drawn(tiny, tmp_path):
             figures_runs.correlation(tiny.runs, "final"),
             figures_runs.good_bad(tiny.runs, "start", "ens"),
         ]
-        for number, figure in enumerate(figures):
-            path = save(figure, tmp_path / f"{number}.png", dpi=40)
+        drawn = {str(number): (str(number), figure) for number, figure in enumerate(figures)}
+        for path in save_all(drawn, tmp_path, dpi=40).values():
             assert path.read_bytes().startswith(b"\x89PNG")
     (function, arguments), *_ = animation.calls(tiny.task3, None, TINY, tmp_path)
     (film,) = function(*arguments).values()

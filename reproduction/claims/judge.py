@@ -21,8 +21,6 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Record:
-    """The judgement on one claim."""
-
     id: str
     task: str
     claim: str
@@ -155,7 +153,6 @@ def to_json(records: Sequence[Record], settings: Mapping[str, Any]) -> str:
 
 
 def to_csv(records: Sequence[Record]) -> str:
-    """Give all records as CSV text, one row each."""
     return pd.DataFrame([asdict(record) for record in records]).to_csv(index=False, lineterminator="\n")
 
 

@@ -46,7 +46,8 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> xr.Dataset:
     ends = _score_ends(starts, learned.final, store, jobs)  # (start or final, run, score)
     group = select(ends[1])
     chosen = np.flatnonzero(group != "")
-    path = _score_epochs(learned.recorded, chosen, store, jobs)  # (chosen, epoch, score)
+    units: list[Unit] = [(f"epochs-{r:04d}", (np.ascontiguousarray(learned.recorded[:, r]),)) for r in chosen]
+    path = [unit["scores"] for unit in run_units(score_unit, units, store, jobs)]
     with one_thread():
         spectrometer = Spectrometer(settings)
         spectra = {"start": spectrometer(starts, variants=True), "final": spectrometer(learned.final, variants=True)}
@@ -59,7 +60,7 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> xr.Dataset:
             "embedding": (("stage", "run", "node", "dimension"), np.stack([starts, learned.final])),
             "score": (("stage", "run", "measure"), ends),
             "tau": (("epoch", "run"), learned.tau),
-            "score_over_epochs": (("chosen", "epoch", "measure"), path),
+            "score_over_epochs": (("chosen", "epoch", "measure"), np.reshape(path, (-1, len(learned.recorded), 2))),
             "magnitude": (("stage", "kind", "run", "hop", "component"), magnitude),
             "gradient_norm": (("stage", "run", "hop"), norms),
             **kept,
@@ -69,7 +70,7 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> xr.Dataset:
         | {"measure": list(SCORES), "group_of_run": ("run", group), "chosen_run": ("chosen", chosen)}
         | {"group": list(GROUPS), "n_parts": ("hop", first["n_parts"].values)},
     )
-    return ds.assign_attrs(task="4-8", **settings.to_dict())
+    return ds.assign_attrs(task="4-8", **vars(settings))
 
 
 def select(scores: np.ndarray) -> np.ndarray:
@@ -86,12 +87,6 @@ def _score_ends(starts: np.ndarray, final: np.ndarray, store: Store, jobs: int) 
     ]
     found = run_units(score_unit, units, store, jobs)
     return np.concatenate([unit["scores"] for unit in found]).reshape(2, len(starts), 2)
-
-
-def _score_epochs(recorded: np.ndarray, chosen: np.ndarray, store: Store, jobs: int) -> np.ndarray:
-    units: list[Unit] = [(f"epochs-{r:04d}", (np.ascontiguousarray(recorded[:, r]),)) for r in chosen]
-    found = run_units(score_unit, units, store, jobs)
-    return np.stack([unit["scores"] for unit in found]) if found else np.empty((0, len(recorded), 2))
 
 
 def _evolution(spectrometer: Spectrometer, recorded: np.ndarray, group: np.ndarray) -> dict[str, tuple]:

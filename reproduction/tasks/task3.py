@@ -43,9 +43,7 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> xr.Dataset:
         epsilon=(("epoch", "weight"), learned.epsilon),
         basis_merged=(("base", "stage", "hop", "space"), _in_random_bases(pair, settings, out, jobs)),
     ).assign_coords(measure=["ARI", "AMI"], weight=WEIGHTS, stage=["start", "selected"])
-    return ds.assign_attrs(
-        task=3, selected=int(selected), selected_weight=float(WEIGHTS[selected]), **settings.to_dict()
-    )
+    return ds.assign_attrs(task=3, selected=int(selected), selected_weight=float(WEIGHTS[selected]), **vars(settings))
 
 
 def select(score: np.ndarray) -> int:

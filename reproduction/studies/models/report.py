@@ -56,7 +56,6 @@ def report(
 def all_tables(
     models: records.Models, levels: dict[str, Any], found: dict[str, pd.DataFrame]
 ) -> dict[str, pd.DataFrame]:
-    """Every published table by its name."""
     shown = results.SHOWN
     return {
         "graphs": page.graphs_table(models.graphs, models.table),

@@ -147,8 +147,12 @@ class DaskLaplacian(LinearOperator):
     def from_graph(cls, client: Any, graph: Graph, blocks: int | None = None) -> "DaskLaplacian":
         """Cut a graph in memory into blocks of about equal numbers of edges; rows travel with their tasks."""
         indptr, bounds = graph.indptr, _cuts(client, graph.indptr, blocks)
-        rows = [(indptr[a : b + 1] - indptr[a], graph.indices[indptr[a] : indptr[b]]) for a, b in pairwise(bounds)]
-        return cls(client, [lambda start, stop, held=held: held for held in rows], bounds)
+
+        def loader(a: int, b: int) -> Loader:
+            rows = indptr[a : b + 1] - indptr[a], graph.indices[indptr[a] : indptr[b]]
+            return lambda start, stop: rows
+
+        return cls(client, [loader(a, b) for a, b in pairwise(bounds)], bounds)
 
     @classmethod
     def from_folder(cls, client: Any, folder: "str | Path", blocks: int | None = None) -> "DaskLaplacian":
