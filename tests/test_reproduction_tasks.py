@@ -347,7 +347,10 @@ def test_figures_of_tasks_4_to_8_show_runs_by_group(tiny):
 def test_every_figure_and_film_has_a_title_and_a_file_of_its_own(tiny, tmp_path, monkeypatch):
     from reproduction.figures import animation, drawing, runs, task3, task12
 
-    monkeypatch.setattr(drawing, "save", lambda figure, path, dpi=110: path)
+    def files(drawn, folder, dpi=110):
+        return {title: folder / f"{name}.png" for title, (name, _) in drawn.items()}
+
+    monkeypatch.setattr(drawing, "save_all", files)
     monkeypatch.setattr(animation, "film", lambda *given: {given[4]: given[5]})
     for module in (runs, task3, task12):  # the figures themselves have tests of their own
         for name in [name for name in vars(module) if vars(module)[name].__class__.__name__ == "function"]:
