@@ -109,7 +109,6 @@ class TableSize(NamedTuple):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sizes of the dimensions."""
         return {"algorithm": len(self.algorithms), "hop": len(self.hops), "component": self.width}
 
     def padded(self, name: str, outcomes: Iterable[Outcome], start: int, count: int) -> np.ndarray:

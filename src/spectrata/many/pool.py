@@ -57,7 +57,6 @@ class Pool(ThreadPoolExecutor):
             raise WorkerDied("its worker process died: killed from outside, or out of memory") from None
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the workers after their work."""
         super().shutdown(wait, cancel_futures=cancel_futures)
         for worker in self._workers:
             worker.shutdown(wait)

@@ -69,12 +69,6 @@ def pair_weights(graphs: Sequence[Graph], distances: np.ndarray, rule: str) -> n
     return found
 
 
-def reached_hops(distances: np.ndarray, hops: Hops) -> list[int]:
-    """The hops asked for that at least one graph reaches, ascending."""
-    largest = int(np.max(distances, where=distances < UNREACHED, initial=0))
-    return [hop for hop in hops if hop <= largest] if isinstance(hops, list) else list(range(1, largest + 1))
-
-
 # ---- what algorithms are given
 
 
@@ -93,7 +87,6 @@ class StackedHop(HopFormulas):
 
     @cached_property
     def accuracy(self) -> Accuracy:
-        """How accurate the eigenspaces of the graphs are."""
         basis = self.basis
         measured = basis.column_residual, basis.column_gram
         return Accuracy(basis.values, basis.eigenspace, basis.is_zero, *measured, sum_rounding(self.n_nodes))
@@ -105,7 +98,6 @@ class StackedHop(HopFormulas):
 
     @cached_property
     def total_weight(self) -> np.ndarray:
-        """``sum_e w`` of each graph, shape (g,)."""
         return self.stratum.weights.sum(axis=1)
 
     def project(self, signals: np.ndarray) -> tuple[np.ndarray, Energy]:
