@@ -105,14 +105,14 @@ def some_names(names: Sequence[Hashable]) -> str:
     return some + (", ..." if len(names) > _SHOWN else "")
 
 
-def warn_of_order(signal: Any, graph: Nodes, what: str = "signal", table: bool = False) -> None:
+def warn_of_order(signal: Any, graph: Nodes, what: str = "signal") -> None:
     """Warn that rows follow the graph's order, where the user may expect another."""
     if not graph.named:
         return
     file = isinstance(signal, (str, os.PathLike))
     whole = all(whole_number(name) is not None for name in graph.names)
     ascending = whole and all(a < b for a, b in pairwise(graph.names))  # type: ignore[operator]
-    if not (file or table) and (not whole or ascending):
+    if not (file or what == "table") and (not whole or ascending):
         return
     held = f"The file {shortened(Path(signal).name)} holds" if file else f"The {what} holds"
     order = f"rows follow the order of the graph's nodes ({some_names(graph.names[:3])}, ...)"
