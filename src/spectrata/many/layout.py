@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spectrata.bands.labels import NAMES as BAND_NAMES
+from spectrata.bands.result import NAMES as BAND_NAMES
 from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE
 from spectrata.errors import InputError
 from spectrata.kernels.scaling import squarable
