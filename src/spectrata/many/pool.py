@@ -22,12 +22,7 @@ class WorkerDied(BrokenExecutor):
 
 
 class Pool(ThreadPoolExecutor):
-    """A pool of processes, each started when the first task comes to it.
-
-    Parameters
-    ----------
-    jobs : int
-        Processes.
+    """A pool of ``jobs`` processes, each started when the first task comes to it.
 
     Examples
     --------

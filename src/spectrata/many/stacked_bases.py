@@ -23,7 +23,7 @@ THREADED = 2**23
 
 @dataclass(frozen=True, eq=False)
 class StackedStratum:
-    """One hop of ``g`` graphs of ``n`` nodes, each with an edge at least."""
+    """One hop of ``g`` graphs of ``n`` nodes, each with an edge at least; numbers of each graph have shape (g,)."""
 
     hop: int
     n_nodes: int
@@ -46,18 +46,15 @@ class StackedStratum:
 
     @cached_property
     def n_edges(self) -> np.ndarray:
-        """Edges of each graph, shape (g,)."""
         return np.count_nonzero(self.weights, axis=1)
 
     @cached_property
     def n_parts(self) -> np.ndarray:
-        """Connected parts of each graph, singletons included, shape (g,)."""
         ends = self.per_node(self.union.parts).max(axis=1)  # the union numbers parts by first appearance
         return np.diff(ends, prepend=-1)
 
     @property
     def n_singletons(self) -> np.ndarray:
-        """Nodes of each graph without an edge, shape (g,)."""
         return np.sum(self.per_node(self.union.counts) == 0, axis=1)
 
 
