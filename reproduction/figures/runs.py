@@ -16,7 +16,6 @@ SCHEME_COLOURS = (to.BLUE, to.ORANGE, to.GREEN)
 
 
 def draw(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
-    """All figures of Tasks 4 to 8: title to file."""
     return to.draw(globals(), "runs", ds, folder)
 
 

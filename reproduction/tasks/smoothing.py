@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.inputs.graphs import Graph, as_graph
+from spectrata.inputs.numbers import whole
 
 LEARNING_RATE = 0.01
 ADAGRAD_EPS = 1e-10
@@ -83,6 +84,7 @@ def learn(
     """Learn embeddings from many starts at once."""
     known = as_graph(graph)
     raw = np.ascontiguousarray(starts.transpose(1, 0, 2))  # (R, n, d) -> (n, R, d)
+    epochs, record = whole(epochs, "epochs", 0), None if record is None else whole(record, "record")
     objective = Objective(known, np.broadcast_to(weights, raw.shape[1]))
     kept = np.arange(0, epochs + 1, record) if record else np.empty(0, dtype=int)
     recorded = np.empty((len(kept), raw.shape[1], raw.shape[0], raw.shape[2]))

@@ -21,7 +21,7 @@ from spectrata.inputs.numbers import whole_number
 from spectrata.inputs.readers.raw import RawSignal, RawTable
 from spectrata.inputs.readers.signal_objects import refused_column
 
-_SHOWN, MOST_EXTRA = 5, 50  # names in a message; names compared with all others to find misspelt ones, which takes time
+_SHOWN, MOST_EXTRA = 5, 50  # names in a message; unknown names that are compared with all others, which takes time
 # Heads of a column that can only name the nodes.
 _NAME_HEADS = ("node", "nodes", "node_id", "node id", "id", "name", "vertex", "index", "")
 
