@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 CHUNKS = {"hop": 8, "component": 64}  # of a pair's arrays in one file, at most
-HIDDEN = ("chunk", "pairs", "consolidated")  # attributes that matter to the store alone
+HIDDEN = ("chunk", "pairs")  # attributes that matter to the store alone
 
 
 class ResultMemory:
@@ -87,7 +87,7 @@ class ResultStore:
             if not (place.is_dir() and any(place.iterdir())):
                 # Made beside and renamed, so that a store that is there has its names and arguments.
                 with written_whole(place) as beside:
-                    _make(beside, names, facts | run | {"consolidated": True})
+                    _make(beside, names, facts | run)
             with readable(place):
                 check_store(place, sparse=True)  # rows of what is not done yet take no space
                 for part in place.rglob("*.partial"):  # pieces that a killed run was writing
