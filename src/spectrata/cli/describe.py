@@ -1,6 +1,6 @@
 """Graphs, signals and tests in lines and tables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from spectrata.cli.render import CHANCE, count, one_line, row_table, text
@@ -48,21 +48,6 @@ def graph_line(facts: Mapping[str, Any]) -> str:
     return one_line(f"graph: {facts['source']}: {size}, {parts}")
 
 
-def headline(name: str, rows: list[dict[str, Any]], diameter: Any) -> str:
-    """The verdicts of all hops in one line: rows have hop, verdict and r.
-
-    Examples
-    --------
-    >>> headline("club", [{"hop": 1, "verdict": "alike", "r": 0.7}, {"hop": 2, "verdict": "chance", "r": 0.0}], 5)
-    'club: alike between neighbours'
-    """
-    from spectrata.stats.findings import Finding
-    from spectrata.stats.findings.sentences import likeness_words
-
-    found = [Finding("", "", row["hop"], value=row["r"], verdict=str(row["verdict"])) for row in rows]
-    return one_line(f"{name}: {likeness_words(found, diameter)}")
-
-
 def rows_of(ds: "xr.Dataset", fields: tuple[str, ...] = TESTED) -> list[dict[str, Any]]:
     """One row for each snapshot, column, hop and node of a result of tests."""
     frame = ds[[name for name in fields if name in ds]].to_dataframe().reset_index()
@@ -70,12 +55,36 @@ def rows_of(ds: "xr.Dataset", fields: tuple[str, ...] = TESTED) -> list[dict[str
     return frame[first + [name for name in fields if name in frame]].to_dict("records")
 
 
-def print_tests(rows: list[dict[str, Any]], given: str, more: tuple[str, ...] = ()) -> None:
-    """The table of tests, one row for each hop, and what its words mean."""
-    over, p, p_given = "all hops", "p_family", "p_family_given"
+def print_reading(
+    ds: "xr.Dataset",
+    rows: list[dict[str, Any]],
+    names: Sequence[str],
+    facts: Mapping[str, Any],
+    most: int | None,
+    more: tuple[str, ...] = (),
+) -> None:
+    """The verdicts of all hops in a line, the graph, and a table of the tests with what its words mean.
+
+    ``names`` are those of the signal and of its columns; ``more`` fields stand beside the tests.
+    """
+    from spectrata.stats.findings import Finding
+    from spectrata.stats.findings.sentences import likeness_words
+
+    if "column" in ds.dims:
+        clear = {row["column"] for row in rows if row["verdict"] in ("alike", "unlike")}
+        text(f"{names[0]}: {len(clear)} of {ds.sizes['column']} columns are alike or unlike at some hop")
+    else:
+        last = [Finding("", "", row["hop"], value=row["r"], verdict=str(row["verdict"])) for row in rows]
+        words = likeness_words(last[-ds.sizes["hop"] :], facts["diameter"])
+        text(f"{', '.join(names)} ({_how_read(ds)}): {words}")
+    text(graph_line(facts))
+    if "column" in ds.dims and most is not None and len(rows) > most:
+        rows = sorted(rows, key=lambda row: (row["p"] != row["p"], row["p"]))
+    shown = rows[:most]
+    over, p, p_given, given = "all hops", "p_family", "p_family_given", ds.attrs["given"]
     if "q" in rows[0]:
         over, p, p_given = "the columns (false discovery rate)", "q", "q_given"
-    near = [row | {"verdict": row["verdict"] + " (near .05)" * bool(row["near_level"])} for row in rows]
+    near = [row | {"verdict": row["verdict"] + " (near .05)" * bool(row["near_level"])} for row in shown]
     columns: dict[str, Any] = {"snapshot": "snapshot", "column": "column", "hop": "hop"}
     columns |= {} if more else {"pairs": "n_pairs"}
     columns |= {"verdict": "verdict", "r": "r", "chance": CHANCE, "p": p}
@@ -85,6 +94,16 @@ def print_tests(rows: list[dict[str, Any]], given: str, more: tuple[str, ...] = 
         "r: correlation between the two ends of a pair; chance: 95 % of the permutations, one hop at a time; "
         f"p: corrected over {over}" + (f"; given: {given} accounted for." if given else ".")
     )
+    if len(rows) > len(shown):
+        text(f"{len(rows) - len(shown):,} more rows; --top shows more, --json has all.")
+    statuses(shown)
+
+
+def _how_read(ds: "xr.Dataset") -> str:
+    numbers, metric = ds.attrs["n_dimensions"], ds.attrs["metric"]
+    if metric == "labels" or numbers == 1:
+        return f"labels of {numbers} classes" if metric == "labels" else "one number per node"
+    return f"{'directions' if metric == 'angular' else 'vectors'} of {numbers} numbers"
 
 
 def statuses(rows: list[dict[str, Any]]) -> None:

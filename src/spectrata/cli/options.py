@@ -43,10 +43,18 @@ GRAPH = typer.Argument(metavar="GRAPH", help="Edge list, CSV, GraphML, GML, .npz
 SIGNAL = typer.Argument(
     metavar="SIGNAL", help="Node attribute of GRAPH, .csv, .npy, .npz, .parquet, .safetensors, .pt."
 )
+
+
+def column_of(table: str, flag: str = "--column", more: str = "; again for more") -> Any:
+    """The option that picks columns of a file."""
+    return option(None, INPUT, "NAME", f"Only this column of {table}{more}.", flag)
+
+
 JSON = switch("--json", OUTPUT, "Print one JSON document instead of text.")
 OUT = option(None, OUTPUT, "DIR", "Folder to write to.", "-o", "--out")
 CSV = switch("--csv", OUTPUT, "Also write tables as CSV files.")
 SEED = option(0, MACHINE, "N", "Seed of everything random.", min=0, rare=True)
+TOP = option(20, OUTPUT, "N", "Rows to print; all of the columns that --column names.", min=1)
 DRAWS = option(None, CHANCE, "N", "Largest number of permutations; 0: no p.", min=0)
 
 
@@ -114,12 +122,17 @@ class SignalOptions:
     """A signal, and how it is read."""
 
     signal: Annotated[str, SIGNAL]
-    column: list[str] | None = option(None, INPUT, "NAME", "Only this column of SIGNAL; again for more.", "--column")
+    column: list[str] | None = column_of("SIGNAL")
     columns: str = option("auto", INPUT, "auto|joint|separate", "Columns as one vector, or one by one.")
     nodes: str | None = option(None, INPUT, "NAME", "Column that names the nodes; order: rows as in GRAPH.")
     labels: bool = switch("--labels", INPUT, "Whole numbers are class codes.")
     metric: str = option("auto", INPUT, "auto|angular|euclidean", "How vectors are compared.", rare=True)
     zero_vectors: str = option("error", INPUT, "error|nan|zero", "Zero vectors, which have no direction.", rare=True)
+
+    @property
+    def names(self) -> list[str]:
+        """The signal, and the columns that were asked for."""
+        return [self.signal, *(self.column or ())]
 
     def read(self, strat: "Stratification") -> "Signal | str":
         """The signal with the chosen columns; labels stay a path, which the functions read."""

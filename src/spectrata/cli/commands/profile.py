@@ -164,7 +164,7 @@ def _one_graph(
         progress("permuting nodes", 0.3)
         found = tested(strat, known, **signal.arguments(), **chance.arguments())
         if not to.json:
-            print_answer(found, graph.graph, ", ".join([signal.signal, *(signal.column or ())]))
+            print_answer(found, graph.graph, ", ".join(signal.names))
         progress("spectra", 0.8)
         ds = _spectra(found, known, signal, spectra, chance.seed)
         if to.details and ds is not None and not to.json:

@@ -5,15 +5,18 @@ import os
 import re
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.errors import shortened
+from spectrata.errors import FLAGS, argument, shortened
 from spectrata.inputs.readers import files
 from spectrata.inputs.readers.raw import RawSignal, RawTable
 from spectrata.inputs.readers.signal_objects import from_pandas, to_signal_array
-from spectrata.inputs.readers.tables import SPACES, TextTable, parse, read_columns
+from spectrata.inputs.readers.tables import DECIMAL_COMMA, SPACES, TextTable, parse, read_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # The names a signal and labels go by inside an archive or a table, most wanted first.
 _KEYS = ("signal", "features", "x", "embedding")
@@ -94,10 +97,16 @@ def _header(table: TextTable, names: Collection[Hashable]) -> list[str]:
     cells = [str(cell) for cell in table.cells.iloc[0]]
     if len(cells) == 1:
         return cells if len(table.cells) > 1 and not files.is_number(cells[0]) else []
-    if cells[0].lower() in _NAME_COLUMNS:
+    if cells[0].lower() in _NAME_COLUMNS or (_names_columns(table, names) and len(table.cells) > len(names)):
         return cells
     is_row = len(table.cells) == len(names) and cells[0] in names
     return cells if any(cell and not files.is_number(cell) for cell in cells[1:]) and not is_row else []
+
+
+def _names_columns(table: TextTable, names: Collection[Hashable]) -> bool:
+    """Whether the first cell of the first line is no node, and those of all others are."""
+    first, *others = table.cells[0].tolist()
+    return bool(others) and first not in names and set(others) <= set(names)
 
 
 def _column(table: TextTable, column: int, first: int) -> np.ndarray | None:
@@ -107,7 +116,8 @@ def _column(table: TextTable, column: int, first: int) -> np.ndarray | None:
         return np.array([files.number(cell) for cell in cells])
     except ValueError:
         alone = table.cells.shape[1] == 1
-        if (column or alone) and sum(map(files.is_number, cells)) > (0 if alone else len(cells) / 2):
+        known = sum(files.is_number(cell) or DECIMAL_COMMA.fullmatch(cell) is not None for cell in cells)
+        if (column or alone) and known > (0 if alone else len(cells) / 2):
             raise table.refused(column, first, _ADVICE) from None
         return None
 
@@ -236,19 +246,38 @@ def read_labels(
         return array.tolist(), names
 
 
-def _labels_of_table(path: Path, nodes: Collection[Hashable]) -> tuple[list[Any], tuple[Hashable, ...] | None]:
-    cells = read_columns(path).cells
-    if not len(cells):
+def read_label_table(path: Path, nodes: Collection[Hashable] = ()) -> "pd.DataFrame":
+    """The cells of a .csv or .tsv file as text, its header as the names of the columns."""
+    table = read_columns(path)
+    cells, first = table.cells, table.cells[0].tolist()
+    if not first:
         raise files.problem(path, "the table has no row.")
-    first, width = [str(cell).lower() for cell in cells.iloc[0]], cells.shape[1]
-    header = bool(set(first) & set(_LABEL_KEYS)) or (width > 1 and first[0] in _NAME_COLUMNS)
-    header &= width == 1 or cells[0].iloc[0] not in nodes or cells[0].iloc[0] in cells[0].iloc[1:].tolist()
+    names = [str(cell) for cell in cells.iloc[0]]
+    header = not {name.lower() for name in names}.isdisjoint(_LABEL_KEYS)
+    if len(names) > 1:
+        header |= names[0].lower() in _NAME_COLUMNS
+        header &= names[0] not in nodes or names[0] in first[1:]
+        heads = (head for head, *below in cells.to_numpy().T[1:].tolist() if head not in below)
+        header |= _names_columns(table, nodes) and not all(map(files.is_number, heads))
     body = cells.iloc[1:] if header else cells
     if not len(body):
         raise files.problem(path, "the table has a header and no row.")
-    if width == 1:
-        return body[0].tolist(), None
-    named = [name for name in _LABEL_KEYS if name in first[1:]] if header else []
-    if width > 2 and not named:
-        raise files.problem(path, f"the table has {width} columns; call the one with the labels 'label'.")
-    return body[first.index(named[0], 1) if named else 1].tolist(), tuple(body[0].tolist())
+    return body.set_axis(names if header else [str(place) for place in range(1, len(names) + 1)], axis=1)
+
+
+def _labels_of_table(path: Path, nodes: Collection[Hashable]) -> tuple[list[Any], tuple[Hashable, ...] | None]:
+    table = read_label_table(path, nodes)
+    first, *others = table.columns
+    if not others:
+        return table[first].tolist(), None
+    named = label_name(others)
+    if len(others) > 1 and named is None:
+        how = f"choose one, as {argument('column', others[0])}" if "column" in FLAGS else "call one 'label'"
+        raise files.problem(path, f"the columns {files.listed(others)} could all hold the labels; {how}.")
+    return table[named or others[0]].tolist(), tuple(table[first])
+
+
+def label_name(columns: Sequence[Any]) -> Any:
+    """The column that goes by a name of labels, such as "label" or "group"; None where none does."""
+    by_name = {str(name).lower(): name for name in columns}
+    return next((by_name[key] for key in _LABEL_KEYS if key in by_name), None)

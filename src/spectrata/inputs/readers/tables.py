@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SPACES = r"\s+"  # what pandas calls runs of blanks and tabs
+DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 MOST_COLUMNS = 100_000  # pandas takes seconds for so many, and minutes for more
 
 
@@ -33,6 +34,8 @@ class TextTable:
         """The error for the first cell of a column, from row ``first`` on, that is not a number."""
         cells = self.cells[column].tolist()
         row = next(row for row in range(first, len(cells)) if not is_number(cells[row]))
+        if DECIMAL_COMMA.fullmatch(cells[row]):
+            advice = f"write decimals with a point, as in {cells[row].replace(',', '.')}"
         what = f"{shown(cells[row])} is not a number" if cells[row] else "a cell is empty"
         return self.problem(f"{what} (column {column + 1}); {advice if cells[row] else 'fill or drop it'}.", row)
 
@@ -46,7 +49,8 @@ def read_columns(path: Path) -> TextTable:
 def separator_of(path: Path, data: bytes) -> str:
     """The mark between the columns of a table: a tab in .tsv, else a comma, or a semicolon where there is no comma."""
     first = data.partition(b"\n")[0]
-    return "\t" if suffix(path) == ".tsv" else ";" if b";" in first and b"," not in first else ","
+    separates = re.search(rb"(?<!\d),|,(?!\d)", first)  # not a decimal comma
+    return "\t" if suffix(path) == ".tsv" else ";" if b";" in first and not separates else ","
 
 
 def parse(path: Path, data: bytes, separator: str, least: int = 0) -> TextTable:
