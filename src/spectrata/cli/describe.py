@@ -72,7 +72,7 @@ def print_reading(
 
     if "column" in ds.dims:
         clear = {row["column"] for row in rows if row["verdict"] in ("alike", "unlike")}
-        text(f"{names[0]}: {len(clear)} of {ds.sizes['column']} columns are alike or unlike at some hop")
+        text(f"{names[0]}: in {len(clear)} of {ds.sizes['column']} columns nodes are alike or unlike at some hop")
     else:
         last = [Finding("", "", row["hop"], value=row["r"], verdict=str(row["verdict"])) for row in rows]
         words = likeness_words(last[-ds.sizes["hop"] :], facts["diameter"])
@@ -127,11 +127,11 @@ def print_ranking(found: "pd.DataFrame", given: Any, top: int, rest: str) -> Non
     rows = found.head(top).assign(scale=found["scale"].astype("string").fillna(""))
     names = ("column", "verdict", "r", "q", "r_given", "q_given", "reach", "scale")
     row_table(rows.to_dict("records"), {name.replace("_", " "): name for name in names}, left=NAMES)
-    scale = "; scale: quarter of the frequencies, 1 smooth, 4 rough" if any(rows["scale"]) else ""
+    scale = "; scale: where most of its energy lies, from 1 (smooth) to 4 (rough)" if any(rows["scale"]) else ""
     known = f"given: {listed(covariate_names(given))} accounted for; " if covariate_names(given) else ""
     text(
         f"r: correlation between neighbours; q: false discovery rate over columns; {known}"
-        f"reach: last hop of the same verdict{scale}."
+        f"reach: the hop up to which the verdict stays{scale}."
     )
     if len(found) > top:
         text(f"{len(found) - top:,} more columns; {rest}.")

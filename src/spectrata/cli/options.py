@@ -6,14 +6,16 @@ flags that typer sees. Flags are the Python arguments. What few users need is sh
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spectrata.cli.failures import DEBUG
-from spectrata.errors import HopError, OptionError, argument, warn
+from spectrata.errors import HopError, InputError, OptionError, SpectrataError, argument, warn
 
 if TYPE_CHECKING:
     from spectrata.core.stratification import Stratification
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 INPUT, COMPUTED, CHANCE, OUTPUT, MACHINE = "Graph and signal", "What to compute", "Chance", "Output", "Computing"
 SCALE, ALGORITHMS = "Large graphs and many graphs", "Options of the algorithms"
+SECOND = ("signal", "labels", "a", "features")  # what stands beside a graph
 LARGEST_HOP = 100_000  # no graph that fits has more; a slip like 1-9999999999 must not fill the memory
 
 
@@ -117,6 +120,17 @@ class GraphOptions:
         return {"n_nodes": self.n_nodes, "weights": parse_weights(self.weights), "undirected": self.undirected}
 
 
+def read_columns(
+    signal: str, strat: "Stratification", names: list[str] | None, nodes: str | None = None
+) -> "Signal":
+    """A signal, or the columns of it that were asked for."""
+    from spectrata.inputs.columns import pick_columns
+    from spectrata.inputs.signals import as_signal
+
+    known = as_signal(signal, strat.graph, nodes, texts=True)
+    return pick_columns(known, names) if names else known
+
+
 @dataclass
 class SignalOptions:
     """A signal, and how it is read."""
@@ -134,15 +148,14 @@ class SignalOptions:
         """The signal, and the columns that were asked for."""
         return [self.signal, *(self.column or ())]
 
-    def read(self, strat: "Stratification") -> "Signal | str":
-        """The signal with the chosen columns; labels stay a path, which the functions read."""
-        from spectrata.inputs.columns import pick_columns
-        from spectrata.inputs.signals import as_signal
+    def read(self, strat: "Stratification") -> Any:
+        """The signal with the chosen columns; labels stay as they are, and the functions read them."""
+        from spectrata.stats.verbs.reading import label_columns
 
         if self.labels:
-            return self.signal
-        known = as_signal(self.signal, strat.graph, self.nodes, texts=True)
-        known = pick_columns(known, self.column) if self.column else known
+            chosen = label_columns(self.signal, strat.graph, self.column or ())
+            return next(iter(chosen.values())) if len(chosen) == 1 else self.signal
+        known = read_columns(self.signal, strat, self.column, self.nodes)
         if known.values.shape[2] == 1 and not known.texts and self.columns == "auto":
             self.columns = "joint"  # one column needs no name in every line
         elif self.column and self.columns == "auto":
@@ -168,13 +181,35 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def command(**given: Any) -> None:
+        first, second = given.get("graph"), next((given[name] for name in SECOND if given.get(name)), None)
         given = {name: value for name, value in given.items() if name not in both}
         made = {name: kind(**{one.name: given.pop(one.name) for one in fields(kind)}) for name, kind in groups.items()}
-        function(**made, **given)
+        try:
+            function(**made, **given)
+        except InputError:
+            if first and second and _swapped(Path(first), Path(second)):
+                words = f"{second} lists pairs of the names in {first}, so it looks like the graph"
+                raise OptionError(f"{words}; are the two files swapped?") from None
+            raise
 
     command.__signature__ = inspect.Signature(spread)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in spread}
     return command
+
+
+def _swapped(graph: Path, signal: Path) -> bool:
+    """Whether the second file lists pairs of names, and the first file each of these names in a row of its own."""
+    from spectrata.inputs.graphs import as_graph
+    from spectrata.inputs.readers.tables import read_columns
+
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            names = set(map(str, as_graph(signal).names))
+        cells = read_columns(graph).cells
+    except (SpectrataError, OSError):
+        return False
+    rows = cells[0].tolist()[1:]
+    return cells.shape[1] > 1 and len(rows) == len(names) and set(rows) == names and not set(cells[1][1:]) <= names
 
 
 # ---- text into arguments

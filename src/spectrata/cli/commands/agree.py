@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from spectrata.cli import options
-from spectrata.cli.options import INPUT, GraphOptions, option
+from spectrata.cli.options import INPUT, GraphOptions, column_of, option, read_columns
 from spectrata.cli.render import CHANCE, Meter, as_json, row_table, text
 
 SHOWN = 20  # rows of the table
@@ -18,6 +18,8 @@ def agree(
     graph: GraphOptions,
     a: Annotated[str, A],
     b: Annotated[str, B],
+    column_a: list[str] | None = column_of("A", "--column-a"),
+    column: list[str] | None = column_of("B"),
     columns: str = option("auto", INPUT, "auto|joint|separate", "Columns as one vector per node, or each by itself."),
     metric: str = option("auto", INPUT, "auto|angular|euclidean", "Compare vectors by direction or by distance."),
     null: str = NULL,
@@ -33,7 +35,8 @@ def agree(
         graph.hops = graph.hops or "1"
         strat = graph.read(progress=progress)
         progress("drawing surrogates", 0.2)
-        ds = compute(strat, a, b, None, columns=columns, metric=metric, null=null, draws=draws, seed=seed)
+        one, other = (read_columns(of, strat, some) for of, some in ((a, column_a), (b, column)))
+        ds = compute(strat, one, other, None, columns=columns, metric=metric, null=null, draws=draws, seed=seed)
     rows: list[dict[str, Any]] = rows_of(ds)
     if json:
         as_json({"command": "agree", "graph": graph.graph, "a": a, "b": b, **ds.attrs, "rows": rows})

@@ -52,7 +52,5 @@ def homophily(
     print_reading(found, rows, [labels, *filter(None, known)], facts, None if column else top, MEASURES)
     text("r is adjusted homophily; edge, node and class homophily are shown beside it and not tested.")
     for name, one in known.items():
-        lacking = int((one.codes < 0).sum())
-        said = f", {lacking:,} without a label" if lacking else ""
-        labelled = count(len(one.codes) - lacking, "node")
-        text(f"{name or 'labels'}: {labelled}{said}, {len(one.classes)} classes")
+        if lacking := int((one.codes < 0).sum()):
+            text(f"{name or labels}: {count(lacking, 'node')} without a label")

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from spectrata.core.stratification import Stratification
-    from spectrata.inputs.signals import Signal
     from spectrata.stats.verbs.profile import Profile
 
 TOP, MOST = 6, 20  # columns in the table; all that are alike or unlike, up to so many
@@ -124,8 +123,11 @@ def profile(
         asked = {name: value for name, value in asked.items() if value is not None}
         profile_many(many, out=output.out, scheduler=scheduler, jobs=jobs, json=output.json, arguments=asked)
         return
-    if graph.graph is None or signal.signal is None:
-        raise OptionError("Give a GRAPH and a SIGNAL, or --many MANIFEST.")
+    if graph.graph is None:
+        raise OptionError("Give a graph and a signal, as in: spectrata profile graph.txt signal.csv")
+    if signal.signal is None:
+        lacks = f"The signal is missing: give a file with a value for every node of {graph.graph}"
+        raise OptionError(f"{lacks}, or the name of a node attribute.")
     _refuse({"--scheduler": scheduler, "--jobs": jobs != 1}, "one graph; it needs --many")
     if bands is not None:
         _refuse(whole | {"--cache": computing.cache}, "--bands, which computes no eigenvectors")
@@ -200,13 +202,13 @@ def _read(graph: GraphOptions, computing: Computing, progress: Any) -> "Stratifi
 
 
 def _spectra(
-    found: "Profile", known: "Signal | str", signal: SignalOptions, spectra: SpectraOptions, seed: int
+    found: "Profile", known: Any, signal: SignalOptions, spectra: SpectraOptions, seed: int
 ) -> "xr.Dataset | None":
     """Random-walk gft as the findings have it, or what was asked for."""
     given = spectra.arguments()
     if not given:
         return found.spectra
-    if isinstance(known, str) or known.values.shape[2] == 0:
+    if signal.labels or known.values.shape[2] == 0:
         raise OptionError(f"{argument(next(iter(given)))} needs numbers, and the signal holds labels.")
     how: dict[str, Any] = {"metric": signal.metric, "columns": signal.columns, "zero_vectors": signal.zero_vectors}
     if "preset" not in given:

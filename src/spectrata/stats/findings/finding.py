@@ -81,7 +81,8 @@ class Findings(Sequence[Finding]):
       2  alike    0.336  -0.103 to 0.056  0.001    0.340    0.001
     alike: r above chance, also given degree. p: corrected over 8 tests; chance: one
     hop at a time.
-    Scale: smooth at hops 1 and 2; follows the main divide at hops 1 and 2.
+    Scale: smooth at hops 1 and 2; follows the main divide at hops 1 and 2. Main
+    divide: the split in two that cuts the fewest pairs.
     """
 
     def __init__(

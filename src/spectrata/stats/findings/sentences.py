@@ -20,6 +20,7 @@ WEAK = 0.05  # |r| below which a likeness is called weak
 SINGULAR = {"layers": "layer", "epochs": "epoch"}
 # Of each share: what a value above, at and below chance is called (the last two "than chance"), and what of it is.
 DIVIDE = "follows the main divide"
+EXPLAINED = "Main divide: the split in two that cuts the fewest pairs."
 SHARES = {
     "smooth": ("is smooth", "is no smoother", "is less smooth", "lowest quarter of frequencies"),
     "rough": ("is rough", "is no rougher", "is less rough", "highest quarter of frequencies"),
@@ -160,9 +161,12 @@ def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
             words = SHARES[one.statistic][0].removeprefix("is ")
             words += "" if one.beyond_degree or not given else f", not beyond {given},"
             found.setdefault(place(one), {}).setdefault(words, []).append(one.hop)
+    explained = False
     for where, by_words in found.items():
         said = "; ".join(f"{words} at {hops(some)}" for words, some in by_words.items())
-        lines += wrap(f"Scale{' i' + where[1:].rstrip() if where else ''}: {said}.", WIDTH)
+        explain = f" {EXPLAINED}" * (DIVIDE in said and not explained)
+        explained |= bool(explain)
+        lines += wrap(f"Scale{' i' + where[1:].rstrip() if where else ''}: {said}.{explain}", WIDTH)
     return lines
 
 

@@ -182,7 +182,7 @@ def label_columns(labels: Any, graph: Graph, names: Sequence[str] = ()) -> dict[
     texts = [name for name, cells in table.items() if any(isinstance(x, str) and x and not is_number(x) for x in cells)]
     keyed = label_name(table.columns.tolist())
     chosen = [known[name] for name in names] or texts
-    if not names and (keyed is not None or not texts):
+    if not names and (keyed is not None or not texts or len(known) == 1):
         return {None: labels}
     return {str(name): table[name] for name in chosen}
 
