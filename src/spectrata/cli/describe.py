@@ -9,33 +9,12 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from spectrata.core.stratification import Stratification
 
 TESTED = (
     "verdict", "r", "chance_low", "chance_high", "p", "p_family", "q", "r_given", "p_given", "p_family_given",
     "q_given", "near_level", "participation", "geary", "moran", "status",
 )  # fmt: skip
 NAMES = ("snapshot", "column", "node", "verdict")  # columns of a table with words
-
-
-def graph_facts(strat: "Stratification", source: str) -> dict[str, Any]:
-    """Sizes of the graph and its connected parts, and how it was read."""
-    import numpy as np
-
-    from spectrata.core.strata import Stratum
-
-    graph = strat.graph
-    sizes = np.bincount(Stratum(1, graph.n_nodes, graph.edges).parts)
-    return {
-        "source": source,
-        "n_nodes": graph.n_nodes,
-        "n_edges": graph.n_edges,
-        "n_parts": len(sizes),
-        "largest_part": int(sizes.max()),
-        "diameter": strat.diameter,
-        "hash": graph.digest,
-        "hop_weights": strat.weights or None,
-    }
 
 
 def graph_line(facts: Mapping[str, Any]) -> str:
@@ -76,7 +55,8 @@ def print_reading(
     else:
         last = [Finding("", "", row["hop"], value=row["r"], verdict=str(row["verdict"])) for row in rows]
         words = likeness_words(last[-ds.sizes["hop"] :], facts["diameter"])
-        text(f"{', '.join(names)} ({_how_read(ds)}): {words}")
+        kind = {"labels": "labels", "angular": "directions"}.get(ds.attrs["metric"], "vectors")
+        text(f"{', '.join(names)} ({how_read(kind, ds.attrs['n_dimensions'])}): {words}")
     text(graph_line(facts))
     if "column" in ds.dims and most is not None and len(rows) > most:
         rows = sorted(rows, key=lambda row: (row["p"] != row["p"], row["p"]))
@@ -99,11 +79,11 @@ def print_reading(
     statuses(shown)
 
 
-def _how_read(ds: "xr.Dataset") -> str:
-    numbers, metric = ds.attrs["n_dimensions"], ds.attrs["metric"]
-    if metric == "labels" or numbers == 1:
-        return f"labels of {numbers} classes" if metric == "labels" else "one number per node"
-    return f"{'directions' if metric == 'angular' else 'vectors'} of {numbers} numbers"
+def how_read(kind: str, numbers: int) -> str:
+    """A signal of a kind, with so many numbers per node, in words."""
+    if kind == "labels":
+        return f"labels of {numbers} classes"
+    return "one number per node" if numbers == 1 else f"{kind} of {numbers} numbers"
 
 
 def statuses(rows: list[dict[str, Any]]) -> None:

@@ -6,7 +6,6 @@ flags that typer sees. Flags are the Python arguments. What few users need is sh
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spectrata.cli.failures import DEBUG
-from spectrata.errors import HopError, InputError, OptionError, SpectrataError, argument, warn
+from spectrata.errors import HopError, InputError, OptionError, argument, warn
 
 if TYPE_CHECKING:
     from spectrata.core.stratification import Stratification
@@ -46,13 +45,7 @@ GRAPH = typer.Argument(metavar="GRAPH", help="Edge list, CSV, GraphML, GML, .npz
 SIGNAL = typer.Argument(
     metavar="SIGNAL", help="Node attribute of GRAPH, .csv, .npy, .npz, .parquet, .safetensors, .pt."
 )
-
-
-def column_of(table: str, flag: str = "--column", more: str = "; again for more") -> Any:
-    """The option that picks columns of a file."""
-    return option(None, INPUT, "NAME", f"Only this column of {table}{more}.", flag)
-
-
+COLUMN = option(None, INPUT, "NAME", "Only this column of the file; again for more.", "--column")
 JSON = switch("--json", OUTPUT, "Print one JSON document instead of text.")
 OUT = option(None, OUTPUT, "DIR", "Folder to write to.", "-o", "--out")
 CSV = switch("--csv", OUTPUT, "Also write tables as CSV files.")
@@ -120,9 +113,7 @@ class GraphOptions:
         return {"n_nodes": self.n_nodes, "weights": parse_weights(self.weights), "undirected": self.undirected}
 
 
-def read_columns(
-    signal: str, strat: "Stratification", names: list[str] | None, nodes: str | None = None
-) -> "Signal":
+def read_columns(signal: str, strat: "Stratification", names: list[str] | None, nodes: str | None = None) -> "Signal":
     """A signal, or the columns of it that were asked for."""
     from spectrata.inputs.columns import pick_columns
     from spectrata.inputs.signals import as_signal
@@ -136,7 +127,7 @@ class SignalOptions:
     """A signal, and how it is read."""
 
     signal: Annotated[str, SIGNAL]
-    column: list[str] | None = column_of("SIGNAL")
+    column: list[str] | None = COLUMN
     columns: str = option("auto", INPUT, "auto|joint|separate", "Columns as one vector, or one by one.")
     nodes: str | None = option(None, INPUT, "NAME", "Column that names the nodes; order: rows as in GRAPH.")
     labels: bool = switch("--labels", INPUT, "Whole numbers are class codes.")
@@ -187,7 +178,9 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
         try:
             function(**made, **given)
         except InputError:
-            if first and second and _swapped(Path(first), Path(second)):
+            from spectrata.stats.verbs.reading import look_swapped
+
+            if first and second and look_swapped(Path(first), Path(second)):
                 words = f"{second} lists pairs of the names in {first}, so it looks like the graph"
                 raise OptionError(f"{words}; are the two files swapped?") from None
             raise
@@ -195,21 +188,6 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
     command.__signature__ = inspect.Signature(spread)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in spread}
     return command
-
-
-def _swapped(graph: Path, signal: Path) -> bool:
-    """Whether the second file lists pairs of names, and the first file each of these names in a row of its own."""
-    from spectrata.inputs.graphs import as_graph
-    from spectrata.inputs.readers.tables import read_columns
-
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            names = set(map(str, as_graph(signal).names))
-        cells = read_columns(graph).cells
-    except (SpectrataError, OSError):
-        return False
-    rows = cells[0].tolist()[1:]
-    return cells.shape[1] > 1 and len(rows) == len(names) and set(rows) == names and not set(cells[1][1:]) <= names
 
 
 # ---- text into arguments

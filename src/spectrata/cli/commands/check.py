@@ -1,7 +1,7 @@
 """``spectrata check``: whether a recorded run shows what a build should fail on."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,9 +22,10 @@ def check(
     from spectrata.inputs.numbers import one_of
     from spectrata.results.files import open as open_result
     from spectrata.stats.findings.verdict import verdicts
+    from spectrata.stats.findings.watched import judged_pass, unfinished_passes
 
     one_of(fail_on, "fail_on", FAIL_ON)
-    unfinished = _unfinished(run)
+    unfinished = unfinished_passes(run)
     if unfinished and not Path(run).exists():
         raise FileFormatError(unfinished[0])
     try:
@@ -40,26 +41,3 @@ def check(
             text(line)
     if found.failed:
         raise typer.Exit(Code.FOUND)
-
-
-def judged_pass(ds: Any, path: str) -> Any:
-    """Layers of the pass that is judged, of a log, a saved run or saved layers."""
-    from spectrata.stats.findings.verdict import is_layers
-    from spectrata.stats.findings.watched import is_rows, is_run, last_pass, one_pass
-
-    if is_rows(ds):
-        return one_pass(ds)
-    layers = last_pass(ds) if is_run(ds) else ds
-    if not is_layers(layers):
-        raise ResultError(
-            f"{path} is not a recorded run; give the .zarr that watch(..., log=) wrote, or a saved w.over_layers()."
-        )
-    return layers
-
-
-def _unfinished(path: str) -> list[str]:
-    """Whether a killed run left passes beside its log."""
-    journal = Path(f"{path}.journal")
-    if not journal.is_file() or not journal.stat().st_size:
-        return []
-    return [f"{journal} holds passes that are not in the log; spectrata.torch.recover({path!r}) adds them."]

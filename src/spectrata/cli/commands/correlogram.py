@@ -18,7 +18,8 @@ def correlogram(
     With -o DIR also write correlogram.csv and correlogram.png.
     """
     from spectrata.cli import files
-    from spectrata.cli.describe import graph_facts, print_reading, rows_of
+    from spectrata.cli.describe import print_reading, rows_of
+    from spectrata.stats.describe.sizes import graph_facts
     from spectrata.stats.verbs.correlogram import correlogram as compute
 
     folder = None if out is None else files.chosen_folder(out, out)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from spectrata.cli.options import INPUT, JSON, TOP, Chance, GraphOptions, column_of, option, parse_names
+from spectrata.cli.options import COLUMN, INPUT, JSON, TOP, Chance, GraphOptions, option, parse_names
 from spectrata.cli.render import Meter, as_json, count, text
 
 LABELS = typer.Argument(metavar="LABELS", help="Node attribute of GRAPH, or .csv, .tsv, .txt, .json, .npy or .npz.")
@@ -15,7 +15,7 @@ def homophily(
     graph: GraphOptions,
     labels: Annotated[str, LABELS],
     chance: Chance,
-    column: list[str] | None = column_of("LABELS"),
+    column: list[str] | None = COLUMN,
     missing: str | None = option(None, INPUT, "VALUES", "Values that mean no label, such as -1."),
     top: int | None = TOP,
     json: bool = JSON,
@@ -24,8 +24,9 @@ def homophily(
 
     Of a table every column of text is tested by itself.
     """
-    from spectrata.cli.describe import graph_facts, print_reading, rows_of
+    from spectrata.cli.describe import print_reading, rows_of
     from spectrata.inputs.labels import as_labels
+    from spectrata.stats.describe.sizes import graph_facts
     from spectrata.stats.verbs.homophily import of_columns
     from spectrata.stats.verbs.reading import label_columns
 
@@ -51,6 +52,6 @@ def homophily(
     rows = [row | more for row, more in zip(rows, beside, strict=True)]
     print_reading(found, rows, [labels, *filter(None, known)], facts, None if column else top, MEASURES)
     text("r is adjusted homophily; edge, node and class homophily are shown beside it and not tested.")
-    for name, one in known.items():
-        if lacking := int((one.codes < 0).sum()):
+    for name, own in known.items():
+        if lacking := int((own.codes < 0).sum()):
             text(f"{name or labels}: {count(lacking, 'node')} without a label")

@@ -19,10 +19,10 @@ def local(
 
     With -o DIR also write local.csv, one row for each node.
     """
-    from collections import Counter
-
     from spectrata.cli import files
-    from spectrata.cli.describe import NAMES, graph_facts, graph_line, rows_of
+    from spectrata.cli.describe import NAMES, graph_line, rows_of
+    from spectrata.stats.describe.sizes import graph_facts
+    from spectrata.stats.findings.answers import local_sentence
     from spectrata.stats.findings.sentences import covariate_names, listed
     from spectrata.stats.verbs.local import WORDS
     from spectrata.stats.verbs.local import local as compute
@@ -37,13 +37,9 @@ def local(
     known = {word for kind in WORDS.values() for word in kind.values()}
     rows = sorted(rows_of(ds, FIELDS), key=lambda row: (row["verdict"] not in known, row["q"] != row["q"], row["q"]))
     if not json:
-        words = Counter(row["verdict"] for row in rows if row["verdict"] in known)
-        where = "neighbours" if ds["hop"].values.tolist() == [1] else "nodes at these hops"
         names = covariate_names(chance.arguments()["given"])
-        beyond = listed(["chance", *names])
-        said = ", ".join(f"{number:,} {word}" for word, number in words.most_common())
-        many = f"{words.total():,} of {len(rows):,} nodes stand out from their {where} beyond {beyond}: {said}."
-        text(many if words else f"No node is like or unlike its {where} beyond {beyond} (q > .05).")
+        words, hops = [row["verdict"] for row in rows if row["verdict"] in known], ds["hop"].values.tolist()
+        text(local_sentence(words, len(rows), hops, names))
         text(graph_line(graph_facts(strat, graph.graph)))
         fields = ("snapshot", "column", *(["hop"] if ds.sizes["hop"] > 1 else []), "node", "verdict", "r", "p", "q")
         row_table(rows[:top], {name.replace("_", " "): name for name in (*fields, "q_given")}, left=NAMES)

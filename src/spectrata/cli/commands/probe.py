@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from spectrata.cli.options import COMPUTED, GRAPH, INPUT, JSON, SEED, column_of, option, parse_weights
+from spectrata.cli.options import COLUMN, COMPUTED, GRAPH, INPUT, JSON, SEED, option, parse_weights
 from spectrata.cli.render import Meter, as_json, lines
 
 FEATURES = typer.Argument(metavar="FEATURES", help="One row of numbers per node.")
@@ -15,7 +15,7 @@ def probe(
     graph: Annotated[str, GRAPH],
     features: Annotated[str, FEATURES],
     labels: Annotated[str, LABELS],
-    column: list[str] | None = column_of("LABELS", more=""),
+    column: list[str] | None = COLUMN,
     task: str = option("auto", COMPUTED, "auto|classification|regression", "What to predict."),
     weights: str | None = option(None, INPUT, "NAME|true|false", "Edge weights."),
     repeats: int | None = option(None, COMPUTED, "N", "How often folds are drawn. (default: up to 5)", min=1),

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from spectrata.cli import options
+from spectrata.cli import describe, options
 from spectrata.cli.options import (
     ALGORITHMS,
     COMPUTED,
@@ -218,7 +218,8 @@ def _spectra(
 
 def print_answer(found: "Profile", graph: str, signal: str) -> None:
     """The answer, the graph, and the table of the last snapshot: one row per hop, or one per column."""
-    from spectrata.cli.describe import NAMES, graph_facts, graph_line, print_ranking
+    from spectrata.cli.describe import NAMES, graph_line, print_ranking
+    from spectrata.stats.describe.sizes import graph_facts
     from spectrata.stats.findings.table import footnote, hop_rows
 
     name, findings = f"{signal} ({how_read(found)})", found.findings
@@ -249,9 +250,7 @@ def how_read(found: "Profile") -> str:
     if found.reading is None:
         return "a result"
     column, times = found.reading.columns[0], found.reading.snapshots
-    width = column.values.shape[2]
-    kinds = {"numbers": "one number per node", "labels": f"labels of {width} classes"}
-    said = kinds.get(column.kind, f"{column.kind} of {width} numbers")
+    said = describe.how_read(column.kind, column.values.shape[2])
     return said if times is None else f"{said}, {len(times)} snapshots tested"
 
 
@@ -260,9 +259,9 @@ def document(found: "Profile", graph: str, signal: str, ds: "xr.Dataset | None")
     import json
 
     from spectrata._version import __version__
-    from spectrata.cli.describe import graph_facts
-    from spectrata.cli.details import strongest_rows
     from spectrata.results.schema import options_of
+    from spectrata.stats.describe.sizes import graph_facts
+    from spectrata.stats.describe.strongest import strongest_rows
 
     facts: dict[str, Any] = {"spectrata": __version__, "command": "profile", "signal": signal, "seed": found.seed}
     facts |= {"graph": graph_facts(found.strat, graph), "read_as": how_read(found), "hops": list(found.hops)}

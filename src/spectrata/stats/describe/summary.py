@@ -128,8 +128,8 @@ def precision_notes(spectra: View, front: str = "") -> list[str]:
 
 def _ranked_cells(ds: xr.Dataset) -> pd.DataFrame:
     """Rank the cells of a test, the smallest p first, of equal ones the largest effect."""
-    names = ("verdict", "r", "decoupling", "share", "ratio", "chance_low", "chance_high", "p", "q", "n_pairs", "status")
-    names = [name for name in names if name in ds]
+    known = ("verdict", "r", "decoupling", "share", "ratio", "chance_low", "chance_high", "p", "q", "n_pairs", "status")
+    names = [name for name in known if name in ds]
     effect = next(name for name in ("r", "decoupling", "ratio") if name in ds)
     table = ds[[name for name in names if name in ds.data_vars]].to_dataframe().reset_index()
     if "name" in table:  # of the nodes

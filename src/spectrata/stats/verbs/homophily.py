@@ -87,7 +87,9 @@ def homophily(
     return of_columns(strat, by_column, given, draws, seed)
 
 
-def of_columns(strat: Stratification, labels: dict[Any, Labels], given: Any, draws: int | None, seed: int) -> xr.Dataset:
+def of_columns(
+    strat: Stratification, labels: dict[Any, Labels], given: Any, draws: int | None, seed: int
+) -> xr.Dataset:
     """Homophily of labels by column; a single one is not told from labels without a name."""
     columns = tuple(label_column(one, name) for name, one in labels.items())
     reading = Reading(strat, columns, None, "", "labels", len(columns) > 1)

@@ -1,6 +1,7 @@
 """Subjects of a reading: a graph and a signal in any form become columns of numbers, vectors or labels at some hops."""
 
 import os
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,12 +21,13 @@ from spectrata.errors import (
     shown,
 )
 from spectrata.inputs.columns import COLUMNS
-from spectrata.inputs.graphs import Graph
+from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.labels import Labels, as_labels
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.readers.arrays import module
 from spectrata.inputs.readers.files import is_number, opened, suffix
 from spectrata.inputs.readers.signal_files import label_name, read_label_table
+from spectrata.inputs.readers.tables import read_columns
 from spectrata.inputs.rows import is_attribute, refuse_repeated
 from spectrata.inputs.signals import DOUBLE, Signal, as_signal, potential
 from spectrata.results.schema import View, view
@@ -200,6 +202,18 @@ def _label_table(labels: Any, graph: Graph) -> Any:
     with opened(labels) as path:
         table = read_label_table(path, frozenset(map(str, graph.names)))
     return table.set_index(table.columns[0]) if table.shape[1] > 1 else None
+
+
+def look_swapped(graph: Path, signal: Path) -> bool:
+    """Whether the second file lists pairs of names, and the first file each of these names in a row of its own."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            names = set(map(str, as_graph(signal).names))
+        cells = read_columns(graph).cells
+    except (SpectrataError, OSError):
+        return False
+    rows = cells[0].tolist()[1:]
+    return cells.shape[1] > 1 and len(rows) == len(names) and set(rows) == names and not set(cells[1][1:]) <= names
 
 
 # ---- results
