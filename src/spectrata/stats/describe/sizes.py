@@ -64,13 +64,11 @@ def sampled_sizes(
     n, rows = strat.graph.n_nodes, [{"hop": 1, "n_edges": strat.graph.n_edges, "error": 0}]
     chosen = np.sort(np.random.default_rng(0).choice(n, size=min(roots, n), replace=False))
     last = most_hops if asked is None else max(asked) if isinstance(asked, list) else asked
-    for hop in range(2, last + 1):
-        progress(f"pairs of {len(chosen)} nodes", hop / last)
-        sizes = n / 2 * sphere_sizes(strat.graph, hop, chosen)
-        if not sizes.any():
-            break
-        error = round(sizes.std(ddof=1) / len(chosen) ** 0.5)
-        rows.append({"hop": hop, "n_edges": round(sizes.mean()), "error": error})
+    progress(f"pairs of {len(chosen)} nodes", 0.0)
+    for hop, sizes in enumerate(n / 2 * sphere_sizes(strat.graph, last, chosen).T, 1):
+        if hop > 1 and sizes.any():
+            error = round(sizes.std(ddof=1) / len(chosen) ** 0.5)
+            rows.append({"hop": hop, "n_edges": round(sizes.mean()), "error": error})
     rows = [row for row in rows if not isinstance(asked, list) or row["hop"] in asked]
     return rows, _estimate(n, [n] * len(rows), True)
 
