@@ -25,7 +25,11 @@ def print_strongest(ds: "xr.Dataset") -> None:
     table(
         cells | {"strongest, as eigenvalue: magnitude": strongest}, left=[*cells, "strongest, as eigenvalue: magnitude"]
     )
-    text("zero: the components of eigenvalue 0 together; *: repeated eigenvalue, total over its eigenspace.")
+    operator = str(ds.attrs["laplacian"]).replace("_", "-")
+    text(
+        f"{operator} Laplacian; zero: the components of eigenvalue 0 together; *: repeated eigenvalue, total over its "
+        "eigenspace."
+    )
     bound = [name for name in result.algorithms if not row_of(name).invariant(result.options)]
     if bound and any("*" in cell for cell in strongest):
         text(f"Magnitudes at * depend on the basis: {', '.join(bound)}.")
