@@ -59,6 +59,12 @@ def test_columns_are_chosen_alike_everywhere(karate):
     assert "'clubs'" in run("homophily", "karate.txt", "people.csv", "--column", "clubs").stderr
 
 
+def test_the_only_column_of_a_file_is_named(karate):
+    Path("ages.csv").write_text("person,age\n" + "".join(f"{node},{node % 7}\n" for node in range(34)))
+    for command in ("profile", "correlogram"):
+        assert run(command, "karate.txt", "ages.csv").stdout.startswith("ages.csv, age (one number per node): ")
+
+
 def rows_of_columns(text):
     return [line for line in text.splitlines() if line.split()[:1] in (["noise"], ["other"])]
 

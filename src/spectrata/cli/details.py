@@ -27,8 +27,7 @@ def print_strongest(ds: "xr.Dataset") -> None:
     )
     operator = str(ds.attrs["laplacian"]).replace("_", "-")
     text(
-        f"{operator} Laplacian; zero: the components of eigenvalue 0 together; *: repeated eigenvalue, total over its "
-        "eigenspace."
+        f"{operator} Laplacian; zero: all components of eigenvalue 0; *: repeated eigenvalue, total over its eigenspace."
     )
     bound = [name for name in result.algorithms if not row_of(name).invariant(result.options)]
     if bound and any("*" in cell for cell in strongest):

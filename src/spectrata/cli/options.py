@@ -136,7 +136,7 @@ class SignalOptions:
 
     @property
     def names(self) -> list[str]:
-        """The signal, and the columns that were asked for."""
+        """The signal, and the columns that were asked for, or its only one."""
         return [self.signal, *(self.column or ())]
 
     def read(self, strat: "Stratification") -> Any:
@@ -148,7 +148,8 @@ class SignalOptions:
             return next(iter(chosen.values())) if len(chosen) == 1 else self.signal
         known = read_columns(self.signal, strat, self.column, self.nodes)
         if known.values.shape[2] == 1 and not known.texts and self.columns == "auto":
-            self.columns = "joint"  # one column needs no name in every line
+            self.columns = "joint"  # one column is named in the title, not in every line
+            self.column = self.column or (None if known.columns is None else [str(known.columns[0])])
         elif self.column and self.columns == "auto":
             self.columns = "separate"  # columns that were named one by one
         return known
