@@ -26,9 +26,7 @@ def print_strongest(ds: "xr.Dataset") -> None:
         cells | {"strongest, as eigenvalue: magnitude": strongest}, left=[*cells, "strongest, as eigenvalue: magnitude"]
     )
     operator = str(ds.attrs["laplacian"]).replace("_", "-")
-    text(
-        f"{operator} Laplacian; zero: all components of eigenvalue 0; *: repeated eigenvalue, total over its eigenspace."
-    )
+    text(f"{operator} Laplacian; zero: components of eigenvalue 0; *: repeated eigenvalue, total over its eigenspace.")
     bound = [name for name in result.algorithms if not row_of(name).invariant(result.options)]
     if bound and any("*" in cell for cell in strongest):
         text(f"Magnitudes at * depend on the basis: {', '.join(bound)}.")
