@@ -30,11 +30,16 @@ def by_column(signal: Signal, columns: str, metric: str = "auto") -> Signal:
     return replace(signal, values=values, columns=None, separate=labels)
 
 
+def column_names(signal: Signal) -> list[str]:
+    """The names of all columns, numbers where they have none; those of text last."""
+    numbers = range(signal.values.shape[2]) if signal.columns is None else signal.columns
+    return [*map(str, numbers), *(str(name) for name, _ in signal.texts)]
+
+
 def pick_columns(signal: Signal, names: Sequence[str]) -> Signal:
-    """Some columns of a signal by name, or by number where they have no names."""
-    width = signal.values.shape[2]
-    numbers = [str(name) for name in (range(width) if signal.columns is None else signal.columns)]
-    known = [*numbers, *(str(name) for name, _ in signal.texts)]
+    """Some columns of a signal by name, or by number where they have no names; the others stay beside it."""
+    known = column_names(signal)
+    numbers = known[: signal.values.shape[2]]
     for at, name in enumerate(names):
         if name not in known:
             near = difflib.get_close_matches(name, known, 8, 0.0)
@@ -46,4 +51,5 @@ def pick_columns(signal: Signal, names: Sequence[str]) -> Signal:
     places = [numbers.index(name) for name in names if name in numbers]
     kept = None if signal.columns is None else tuple(signal.columns[place] for place in places)
     texts = tuple(one for one in signal.texts if str(one[0]) in names)
-    return replace(signal, values=np.ascontiguousarray(signal.values[:, :, places]), columns=kept, texts=texts)
+    values = np.ascontiguousarray(signal.values[:, :, places])
+    return replace(signal, values=values, columns=kept, texts=texts, table=signal)

@@ -117,7 +117,7 @@ def local(
 def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> "xr.Dataset":
     """Test every node of a reading."""
     strat = reading.strat
-    covariates = read_given(given, strat)
+    covariates = read_given(given, strat, reading.table)
     at = looks(strat.graph.n_nodes, draws)
     shape = (len(reading.columns[0].values), len(reading.columns), len(reading.hops), strat.graph.n_nodes)
     found: dict[str, Any] = {name: np.full(shape, np.nan) for name in (*NUMBERS, "tail", "tail_given", "side")}
