@@ -13,7 +13,6 @@ from spectrata.errors import OptionError, SpectrataError, argument, shown
 from spectrata.inputs.columns import column_names, pick_columns
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.labels import as_labels
-from spectrata.inputs.rows import is_attribute
 from spectrata.inputs.signals import Signal, as_signal
 
 DEGREE = "degree"
@@ -159,7 +158,7 @@ def _by_node(one: Any, graph: Graph) -> Any:
 
 def _columns_of(one: Any, graph: Graph, table: Signal | None = None) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Columns of numbers, and codes of categories, of one covariate in the graph's order."""
-    if isinstance(one, (str, os.PathLike)) and not is_attribute(one, graph):
+    if isinstance(one, (str, os.PathLike)) and one not in graph.attributes:
         return _columns_by_name(str(one), graph, table)
     if hasattr(one, "columns") and hasattr(one, "iloc"):
         found = [_columns_of(one.iloc[:, at], graph) for at in range(one.shape[1])]
