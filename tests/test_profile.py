@@ -166,9 +166,9 @@ def test_the_headline(words, hops, diameter, said):
 @pytest.mark.parametrize(
     ("statistics", "near", "said"),
     [
-        (["smooth"], [], "Scale: smooth at hop 1; not tested (few nodes, or pairs that fall into parts) at hop 2."),
+        (["smooth"], [], "Scale: smooth at hop 1; not tested at hop 2."),
         (["smooth", "rough"], [], "Scale: smooth at hop 1; rough at hop 1; smooth and rough together: more energy than "
-         "chance in the lowest and in the highest quarter of frequencies at hop 1; not tested"),
+         "chance in the lowest and in the highest quarter of frequencies at hop 1; not tested at hop 2."),
         (["smooth"], ["smooth"], "Scale: smooth (near .05) at hop 1;"),
         ([], ["smooth"], ""),
     ],

@@ -27,7 +27,7 @@ SHARES = {
     "main_divide": (DIVIDE, f"{DIVIDE} not distinguishably more", f"{DIVIDE} less", "Fiedler eigenspace"),
 }
 BOTH_ENDS = "smooth and rough together: more energy than chance in the lowest and in the highest quarter of frequencies"
-NOT_SCALED = "not tested (few nodes, or pairs that fall into parts)"
+NOT_SCALED = "not tested"  # few components off zero, or pairs that fall into parts
 
 
 def sentence(one: "Finding", given: str) -> str:
