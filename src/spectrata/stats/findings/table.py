@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 WIDTH, MOST_TABLES = 80, 6
 DEGREE = "degree: number (or weight) of neighbours, and of pairs at hops 2, 3 and K"
+BY_BIN = "degree: number of a node's pairs in the first three bins and in the tested one"  # strata by distance
 COLUMNS = ("hop", "verdict", "r", "chance", "p", "r given", "p given")
 WORDS = {
     "alike": "r above chance{also}",
@@ -83,7 +84,8 @@ def footnote(findings: Sequence["Finding"], given: str, tests: int) -> str:
     judged = [one for one in findings if one.statistic == "r" and one.verdict and one.kind != "undefined"]
     parts = explained((one.verdict for one in judged), given)
     text = "; ".join(parts) + "." if parts else ""
-    text += f" {DEGREE}." if given == "degree" and parts else ""
+    if given == "degree" and parts:
+        text += f" {BY_BIN if isinstance(findings[0].hop, str) else DEGREE}."
     if any(one.p == one.p for one in findings):
         text += f" p: {correction(findings, tests)}; chance: one hop at a time."
     if given and any(one.p == one.p and one.value_given != one.value_given for one in findings):
