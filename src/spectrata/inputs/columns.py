@@ -30,22 +30,17 @@ def by_column(signal: Signal, columns: str, metric: str = "auto") -> Signal:
     return replace(signal, values=values, columns=None, separate=labels)
 
 
-def column_names(signal: Signal) -> list[str]:
-    """The names of all columns, numbers where they have none; those of text last."""
-    numbers = range(signal.values.shape[2]) if signal.columns is None else signal.columns
-    return [*map(str, numbers), *(str(name) for name, _ in signal.texts)]
-
-
 def pick_columns(signal: Signal, names: Sequence[str]) -> Signal:
-    """Some columns of a signal by name, or by number where they have no names; the others stay beside it."""
-    known = column_names(signal)
-    numbers = known[: signal.values.shape[2]]
+    """Some columns of a signal by name, or by number where they have no names; the whole table stays beside them."""
+    numbers = [str(name) for name in (range(signal.values.shape[2]) if signal.columns is None else signal.columns)]
+    known = [*numbers, *(str(name) for name, _ in signal.texts)]
     for at, name in enumerate(names):
         if name not in known:
-            near = difflib.get_close_matches(name, known, 8, 0.0)
+            near = [shown(one) for one in difflib.get_close_matches(name, known, 8, 0.0)]
             more = f" and {len(known) - len(near)} others" if len(known) > len(near) else ""
-            held = ", ".join(shown(one) for one in near) + more
-            raise UnknownNameError(f"The signal has no column {shown(name)}; it has {held}.")
+            raise UnknownNameError(
+                f"The signal has no column {shown(name)}; it has {', '.join(near)}{more}."
+            )
         if name in names[:at]:
             raise DuplicateNameError(f"The column {shown(name)} is asked for twice; name it once.")
     places = [numbers.index(name) for name in names if name in numbers]

@@ -10,7 +10,7 @@ import numpy as np
 from spectrata.core.strata import Strata
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SpectrataError, argument, shown
-from spectrata.inputs.columns import column_names, pick_columns
+from spectrata.inputs.columns import pick_columns
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.labels import as_labels
 from spectrata.inputs.signals import Signal, as_signal
@@ -181,14 +181,14 @@ def _columns_of(one: Any, graph: Graph, table: Signal | None = None) -> tuple[li
 
 def _columns_by_name(name: str, graph: Graph, table: Signal | None) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """The column of the tested table, the file, or the column of a file, of that name."""
-    if table is not None and name in column_names(table):
+    columns = [] if table is None else [*(table.columns or ()), *(words for words, _ in table.texts)]
+    if table is not None and name in map(str, columns):
         found = pick_columns(table, [name])
     elif os.path.exists(name):
         found = as_signal(name, graph, texts=True)
     else:
         path, colon, column = name.rpartition(":")
         if not (colon and os.path.exists(path)):
-            columns = column_names(table) if table is not None and (table.columns or table.texts) else []
             known = ", ".join(map(shown, [DEGREE, *graph.attributes, *columns][:NAMED]))
             words = "is no node attribute, column of the signal, or file (FILE or FILE:COLUMN)"
             raise OptionError(f"{argument('given', name)} {words}; it can be {known}.")
