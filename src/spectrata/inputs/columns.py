@@ -38,9 +38,7 @@ def pick_columns(signal: Signal, names: Sequence[str]) -> Signal:
         if name not in known:
             near = [shown(one) for one in difflib.get_close_matches(name, known, 8, 0.0)]
             more = f" and {len(known) - len(near)} others" if len(known) > len(near) else ""
-            raise UnknownNameError(
-                f"The signal has no column {shown(name)}; it has {', '.join(near)}{more}."
-            )
+            raise UnknownNameError(f"The signal has no column {shown(name)}; it has {', '.join(near)}{more}.")
         if name in names[:at]:
             raise DuplicateNameError(f"The column {shown(name)} is asked for twice; name it once.")
     places = [numbers.index(name) for name in names if name in numbers]
