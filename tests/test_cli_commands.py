@@ -388,6 +388,17 @@ def test_words_name_what_was_accounted_for(karate, given, words):
     assert ("given:" in said, f"given: {words} accounted for" in said) == (bool(words), bool(words))
 
 
+@pytest.mark.parametrize("given", [["side"], ["table.csv:side", "degree"]])
+def test_given_names_a_column_of_the_table(karate, given):
+    lines = [f"{node},{node % 7},{'ab'[node % 2]}\n" for node in range(34)]
+    Path("table.csv").write_text("node,age,side\n" + "".join(lines))
+    flags = [part for one in given for part in ("--given", one)]
+    result = run("profile", "karate.txt", "table.csv", "--column", "age", "--hops", "1", *flags)
+    assert result.exit_code == 0, result.stderr
+    words = "degree, table.csv:side accounted for." if len(given) > 1 else "side accounted for, degree not."
+    assert f"Given: {words}" in result.stdout
+
+
 def test_columns_without_draws_are_described(karate):
     Path("table.csv").write_text("node,same,degree\n" + "".join(f"{node},1,{node % 7}\n" for node in range(34)))
     result = run("profile", "karate.txt", "table.csv", "--hops", "1", "--draws", "0")

@@ -101,6 +101,7 @@ def statuses(rows: list[dict[str, Any]]) -> None:
 def print_ranking(found: "pd.DataFrame", given: Any, top: int, rest: str) -> None:
     """A sentence about all columns, and the clearest of them."""
     from spectrata.stats.findings.sentences import column_sentences, covariate_names, listed
+    from spectrata.stats.findings.table import explained
 
     for line in column_sentences(found, given):
         text(line)
@@ -108,10 +109,13 @@ def print_ranking(found: "pd.DataFrame", given: Any, top: int, rest: str) -> Non
     names = ("column", "verdict", "r", "q", "r_given", "q_given", "reach", "scale")
     row_table(rows.to_dict("records"), {name.replace("_", " "): name for name in names}, left=NAMES)
     scale = "; scale: where most of its energy lies, from 1 (smooth) to 4 (rough)" if any(rows["scale"]) else ""
-    known = f"given: {listed(covariate_names(given))} accounted for; " if covariate_names(given) else ""
+    known = covariate_names(given)
+    account = f"given: {listed(known)} accounted for{'' if 'degree' in known else ', degree not'}; " if known else ""
+    words = explained(rows["verdict"], "degree" if known == ["degree"] else "covariates" if known else "")
+    text(f"{'; '.join(words)}.")
     text(
-        f"r: correlation between neighbours; q: false discovery rate over columns; {known}"
-        f"reach: the hop up to which the verdict stays{scale}."
+        f"r: correlation between neighbours; q: false discovery rate over columns, each corrected over its own tests; "
+        f"{account}reach: the hop up to which the verdict stays{scale}."
     )
     if len(found) > top:
         text(f"{len(found) - top:,} more columns; {rest}.")

@@ -75,13 +75,17 @@ HELP_ALL = switch("--help-all", MACHINE, "Show all options.", callback=_help_all
 class Chance:
     """How likeness is tested."""
 
-    given: str = option("degree", CHANCE, "degree|none|NAME", "What the second test accounts for.", rare=True)
+    given: list[str] | None = option(
+        None, CHANCE, "degree|none|NAME|FILE:COLUMN", "What the second test accounts for; again for more.", rare=True
+    )
     draws: int | None = DRAWS
     seed: int = SEED
 
     def arguments(self) -> dict[str, Any]:
         """As the functions take them."""
-        return {"given": None if self.given == "none" else self.given, "draws": self.draws, "seed": self.seed}
+        names = self.given or ["degree"]
+        given = None if names == ["none"] else names if len(names) > 1 else names[0]
+        return {"given": given, "draws": self.draws, "seed": self.seed}
 
 
 @dataclass

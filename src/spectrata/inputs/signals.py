@@ -49,6 +49,7 @@ class Signal:
     # What columns="auto" means: "separate" for columns with names, "joint" for the components of one vector per node.
     reading: str = "joint"
     texts: tuple[tuple[str, Labels], ...] = ()  # columns of text of a table; empty unless they were asked for
+    table: "Signal | None" = None  # with all columns, where these were picked from it
 
     @property
     def axes(self) -> dict[str, list[Any]]:

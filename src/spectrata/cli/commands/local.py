@@ -4,7 +4,19 @@ from spectrata.cli import options
 from spectrata.cli.options import OUTPUT, Chance, GraphOptions, SignalOptions, option
 from spectrata.cli.render import Meter, row_table, text
 
-FIELDS = ("verdict", "r", "chance_low", "chance_high", "p", "q", "r_given", "p_given", "q_given", "status")
+FIELDS = (
+    "verdict",
+    "r",
+    "chance_low",
+    "chance_high",
+    "p",
+    "q",
+    "r_given",
+    "p_given",
+    "q_given",
+    "near_level",
+    "status",
+)
 
 
 def local(
@@ -42,7 +54,8 @@ def local(
         text(local_sentence(words, len(rows), hops, names))
         text(graph_line(graph_facts(strat, graph.graph)))
         fields = ("snapshot", "column", *(["hop"] if ds.sizes["hop"] > 1 else []), "node", "verdict", "r", "p", "q")
-        row_table(rows[:top], {name.replace("_", " "): name for name in (*fields, "q_given")}, left=NAMES)
+        near = [row | {"verdict": row["verdict"] + " (near .05)" * bool(row["near_level"])} for row in rows[:top]]
+        row_table(near, {name.replace("_", " "): name for name in (*fields, "q_given")}, left=NAMES)
         account = f"; given: {listed(names)} accounted for" if names else ""
         text(f"r: the node's part of the correlation; q: false discovery rate over nodes{account}.")
         if folder is None:

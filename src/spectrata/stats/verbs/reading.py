@@ -69,6 +69,7 @@ class Reading:
     metric: str = "labels"
     separate: bool = False
     note: str = ""
+    table: Signal | None = None  # the signal with all its columns, which given= may name
 
     @property
     def hops(self) -> tuple[Any, ...]:
@@ -124,7 +125,7 @@ def read(
         if not any(isinstance(one, str) for one in found.classes):
             raise
         return Reading(strat, (label_column(found),))
-    return of_signal(strat, known, metric, columns, zero_vectors)
+    return replace(of_signal(strat, known, metric, columns, zero_vectors), table=known.table or known)
 
 
 def of_signal(strat: Stratification, known: Signal, metric: str, columns: str, zero_vectors: str) -> Reading:
