@@ -11,6 +11,7 @@ from spectrata.errors import OptionError
 from spectrata.inputs.readers.objects import is_dgl
 
 EDGES = ("edge_index", "adj_t")
+WHOLE = (torch.int64, torch.int32)
 PER_EDGE = ("edge_weight", "edge_attr")
 
 
@@ -53,7 +54,7 @@ def features_in(args: Any, kwargs: Any, n: int | None) -> torch.Tensor | None:
 
 def is_edge_index(value: Any) -> bool:
     """Whether this is ``(2, E)`` whole numbers."""
-    whole = isinstance(value, torch.Tensor) and value.layout == torch.strided and value.dtype == torch.int64
+    whole = isinstance(value, torch.Tensor) and value.layout == torch.strided and value.dtype in WHOLE
     return whole and value.ndim == 2 and value.shape[0] == 2
 
 
@@ -107,7 +108,7 @@ class _Loops:
     def instead_of(self, value: Any, name: str) -> Any:
         if is_edge_index(value):
             self.found += 1
-            return torch.arange(self._size(value), device=value.device).repeat(2, 1)
+            return torch.arange(self._size(value), device=value.device, dtype=value.dtype).repeat(2, 1)
         if _is_adjacency(value):
             self.found += 1
             return _identity_like(value)

@@ -14,8 +14,8 @@ class Overhead:
     ----------
     passes, recorded : int
         Forward passes of the chosen mode and those given by hand, and how many of them were recorded.
-    evaluations : int
-        Extra passes in evaluation mode (``evaluate=``, ``control=``).
+    evaluations, controls : int
+        Extra passes in evaluation mode, and those of them without messages.
     activations : int
         Activations measured: one per recorded or extra pass and layer.
     elapsed : float
@@ -33,6 +33,7 @@ class Overhead:
     passes: int = 0
     recorded: int = 0
     evaluations: int = 0
+    controls: int = 0
     activations: int = 0
     elapsed: float = 0.0
     record: float = 0.0
@@ -75,7 +76,8 @@ class Overhead:
         """Which passes were recorded, in words."""
         own = [f"{self.recorded:,} of {self.passes:,} passes"] if self.passes or not self.evaluations else []
         extra = [f"{self.evaluations:,} evaluations"] if self.evaluations else []
-        return " and ".join(own + extra)
+        extra += [f"{self.controls:,} controls"] if self.controls else []
+        return ", ".join(own + extra)
 
     def __str__(self) -> str:
         text = (
