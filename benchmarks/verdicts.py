@@ -141,7 +141,7 @@ def one(task):
         "test": score(data.test_mask),
         "largest_class": float(shares.max()),
         "labelled": int(data.train_mask.sum()),
-        "verdicts": json.loads(rows[["kind", "snapshot", "value", "below", "evaluations", "cause", "text"]].to_json(
+        "verdicts": json.loads(rows[["kind", "snapshot", "value", "agreeing", "evaluations", "cause", "text"]].to_json(
             orient="records")),
     }  # fmt: skip
 

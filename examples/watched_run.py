@@ -63,7 +63,11 @@ def figure(w: "spectrata.torch.Watch") -> Figure:
     st.plot.layers(last, axes[1, 0])
     st.plot.filters(last, axes[1, 1])
     for letter, ax in zip("abcd", axes.ravel(), strict=True):
-        ax.set_title(fill(f"({letter}) {ax.get_title() or ax.get_title(loc='left')}", 52), fontsize=9, loc="left")
+        ax.set_title(
+            fill(f"({letter}) {ax.get_title() or ax.get_title(loc='left')}", 52),
+            fontsize=9,
+            loc="left",
+        )
         ax.set_title("")
     return found
 

@@ -27,7 +27,7 @@ class Overhead:
     --------
     >>> from spectrata.torch import Overhead
     >>> print(Overhead(passes=100, recorded=10, activations=20, elapsed=6.0, measure=0.2, record=0.1))
-    Watching took 0.30 s, 5.3 % of 5.7 s of training (10 of 100 passes, 20 activations).
+    Watching took 0.30 s, 5.3 % of 5.7 s of training (10 of 100 passes; 20 activations).
     """
 
     passes: int = 0
@@ -75,14 +75,14 @@ class Overhead:
     def recorded_words(self) -> str:
         """Which passes were recorded, in words."""
         own = [f"{self.recorded:,} of {self.passes:,} passes"] if self.passes or not self.evaluations else []
-        extra = [f"{self.evaluations:,} evaluations"] if self.evaluations else []
-        extra += [f"{self.controls:,} controls"] if self.controls else []
+        extra = [f"evaluations: {self.evaluations:,}"] if self.evaluations else []
+        extra += [f"controls: {self.controls:,}"] if self.controls else []
         return ", ".join(own + extra)
 
     def __str__(self) -> str:
         text = (
             f"Watching took {self.watching:.2f} s, {100 * self.share:.1f} % of {self.training:.1f} s of training "
-            f"({self.recorded_words}, {self.activations:,} activations)."
+            f"({self.recorded_words}; {self.activations:,} activations)."
         )
         parts = [(name, getattr(self, name)) for name in ("evaluate", "measure", "spectra", "write")]
         parts = [(name, value) for name, value in parts if value >= 0.005]

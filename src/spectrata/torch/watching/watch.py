@@ -273,10 +273,10 @@ class Watch(Recorder):
             self.listener.paused = before
 
     def __repr__(self) -> str:
-        return f"<Watch: {self.overhead.recorded_words} recorded, layers {', '.join(self.layers)}; see w.over_layers()>"
+        return f"<Watch: recorded {self.overhead.recorded_words}; layers {', '.join(self.layers)}; see w.over_layers()>"
 
     def _repr_html_(self) -> str:
-        title = f"Watch: {self.overhead.recorded_words} recorded"
+        title = f"Watch: recorded {self.overhead.recorded_words}"
         rows = [(name, type(module).__name__) for name, module in self.layers.items()]
         scores = ", ".join(dict.fromkeys(name for known in self.scores.values() for name in known))
         note = (f"Scores: {scores}. " if scores else "") + "See dataset, table() and report()."
