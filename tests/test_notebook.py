@@ -72,6 +72,6 @@ def test_a_watched_model_shows_its_layers():
         model(torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]]))
         w.step(loss=0.5)
     text = w._repr_html_()
-    assert "1 of 1 passes recorded" in text
+    assert "Watch: recorded 1 of 1 passes" in text
     assert "Linear" in text
     assert "Scores: loss" in text

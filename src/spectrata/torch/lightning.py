@@ -40,8 +40,6 @@ class SpectrumCallback(Callback):
 
     Examples
     --------
-    Given to the Trainer as ``Trainer(callbacks=[callback])``, it watches from the start of ``fit`` on.
-
     >>> import networkx as nx
     >>> from spectrata.torch import SpectrumCallback
     >>> callback = SpectrumCallback(nx.cycle_graph(4), evaluate=5)

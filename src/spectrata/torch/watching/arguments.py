@@ -62,14 +62,7 @@ def without_messages(args: Any, kwargs: Any, n: int | None = None) -> tuple[tupl
     """The arguments of a call with self-loops as the only edges.
 
     Replaced are ``edge_index``, sparse adjacency matrices (``adj_t``), ``edge_weight`` (all 1) and ``edge_attr`` (its
-    mean), in the arguments and in the objects among them.
-
-    Parameters
-    ----------
-    args, kwargs
-        Of a call of the model.
-    n : int, optional
-        Number of nodes; None to read it from the arguments.
+    mean), in the arguments and in the objects among them. ``n`` is the number of nodes; None: as the arguments say.
 
     Examples
     --------
@@ -86,14 +79,10 @@ def without_messages(args: Any, kwargs: Any, n: int | None = None) -> tuple[tupl
     new_kwargs = {name: loops.instead_of(value, name) for name, value in kwargs.items()}
     if loops.found:
         return new_args, new_kwargs
-    if any(is_dgl(value) for value in values):
-        raise OptionError(
-            "control='no_messages' does not support DGL graphs; leave control out, watch one more evaluation of the "
-            "model on a graph with self-loops only, and give its over_layers() to diagnose as control."
-        )
     raise OptionError(
-        "control='no_messages' found no edge_index and no sparse adj_t in the arguments of the model; call the model "
-        "with one of them, or leave control out."
+        "control='no_messages' found no edge_index and no sparse adj_t in the arguments of the model, and does not "
+        "support DGL graphs; leave control out, watch one more evaluation on a graph with self-loops only, and give "
+        "its over_layers() to diagnose as control."
     )
 
 

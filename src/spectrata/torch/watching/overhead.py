@@ -14,10 +14,8 @@ class Overhead:
     ----------
     passes, recorded : int
         Forward passes of the chosen mode and those given by hand, and how many of them were recorded.
-    evaluations, controls : int
-        Extra passes in evaluation mode, and those of them without messages.
-    activations : int
-        Activations measured: one per recorded or extra pass and layer.
+    evaluations, controls, activations : int
+        Extra passes in evaluation mode, those without messages, and activations measured in all passes.
     elapsed : float
         Wall time of the watched block.
     record, evaluate, measure, spectra, write : float

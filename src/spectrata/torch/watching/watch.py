@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 
 NO_MESSAGES, AUTO = "no_messages", "auto"
-EPOCHS = 10  # between evaluations, by default
-MOST = 10  # evaluations after which they become half as frequent, and again whenever their number has doubled
+TEN = 10  # epochs between evaluations by default; after ten of them twice as many, then four times, and so on
 
 
 class Watch(Recorder):
@@ -48,7 +47,7 @@ class Watch(Recorder):
     >>> model = torch.nn.Linear(2, 3)
     >>> with watch(model, nx.cycle_graph(4), layers=[model]) as w:
     ...     _ = model(torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]]))
-    >>> isinstance(w, Watch), len(w.table()), w.overhead.recorded, w.problems
+    >>> isinstance(w, Watch), len(w.table()), w.overhead.evaluations, w.problems
     (True, 2, 1, [])
     """
 
@@ -72,7 +71,7 @@ class Watch(Recorder):
         one_of(mode, "mode", (None, *MODES))
         one_of(control, "control", (None, AUTO, NO_MESSAGES))
         self.by_default = evaluate is None and (mode is None or control == NO_MESSAGES)
-        self.evaluate = EPOCHS if self.by_default else _evaluations(evaluate)
+        self.evaluate = TEN if self.by_default else _evaluations(evaluate)
         self.control = control if self.evaluate is not None else None
         repeats = self.evaluate is not None
         mode = mode or ("none" if repeats else "train")
@@ -136,8 +135,7 @@ class Watch(Recorder):
             self._evaluate(ended=True)
             if self.evaluate and not (self.by_default or self._steps) and self.listener.calls > self.evaluate:
                 self.listener.note(
-                    f"evaluate={self.evaluate} counts calls of w.step, and there was none: the model was evaluated "
-                    "once, at the end; call w.step() after each epoch"
+                    f"evaluate={self.evaluate} counts calls of w.step, and there was none: one evaluation"
                 )
         self.listener.detach()
         self._count_epochs()
@@ -222,7 +220,7 @@ class Watch(Recorder):
     def _is_due(self) -> bool:
         """Whether an evaluation follows this epoch."""
         every = self.evaluate or 0
-        while self.by_default and self._steps > MOST * every:
+        while self.by_default and self._steps > TEN * every:
             every *= 2
         return every > 0 and self._steps % every == 0
 
@@ -288,10 +286,10 @@ class Watch(Recorder):
         silent = self.listener.silent
         if self.overhead.evaluations or self.overhead.passes > silent:
             return f"in {silent} passes no watched layer was called" if silent else ""
+        named, mode = ", ".join(self.layers), self.listener.mode
         return (
-            f"nothing was recorded: no forward pass in mode={self.listener.mode!r} (see mode=) called a watched layer "
-            f"({', '.join(self.layers)}); copies of a model are not watched, and compiled models call no hooks: use "
-            "evaluate=, which runs the uncompiled model"
+            f"nothing was recorded: no forward pass in mode={mode!r} called a watched layer ({named}); copies are not "
+            "watched, and compiled models call no hooks: use evaluate=, which runs the uncompiled model"
         )
 
     def _undefined(self) -> str:
@@ -382,15 +380,13 @@ def watch(
     layers : list of str or Module, optional
         What to watch: names, patterns such as ``"convs.*"``, or modules; by default the message-passing layers.
     every : int
-        With ``mode``: record the first and then every ``every``-th forward pass, counted in each mode.
+        With ``mode``: record the first and then every ``every``-th pass, counted in each mode.
     mode : {None, "train", "eval", "both", "none"}
-        Which passes of the training itself to record: none by default; then there are evaluations only where
-        ``evaluate`` asks for them. Verdicts are about evaluations.
+        Passes of your own to record, none by default; with a mode, evaluations only where ``evaluate`` is given.
     evaluate : int or bool, optional
         Repeat the last call of the model in evaluation mode, without gradients and uncompiled: every so many calls of
-        :meth:`Watch.step`, and at the end of the block; True: at the end alone. By default every tenth, from the
-        hundredth on every twentieth, from the two-hundredth on every fortieth, and so on. Modes, buffers and random
-        states are restored.
+        :meth:`Watch.step`, and at the end of the block; True: at the end alone. By default every tenth up to the
+        hundredth, every twentieth up to the two-hundredth, and so on. Modes, buffers and random states are restored.
     control : {"auto", "no_messages", None}
         After an evaluation another one with self-loops as the only edges, and the same weights (mode "control").
         "auto": where the model is given edges, after evaluations with a layer below a level of collapse, and at the
@@ -424,7 +420,7 @@ def watch(
     ...     for epoch in range(3):
     ...         _ = model(data.x, data.edge_index)
     ...         w.step(epoch=epoch)
-    >>> w.dataset["off_zero_live"].dims
-    ('layer', 'epoch')
+    >>> w.over_layers().attrs["pass_mode"], w.over_layers().attrs["pass_epoch"]
+    ('eval', 2)
     """
     return Watch(model, data, layers, every, mode, evaluate, control, states, log, **recording)
