@@ -48,7 +48,7 @@ def train(data: Data, depth: int, epochs: int, every: int) -> "spectrata.torch.W
             with w.pause(), torch.no_grad():
                 found = model.eval()(data.x, data.edge_index).argmax(dim=1)
             correct = (found == data.y)[~data.train_mask].float().mean()
-            w.step(epoch=epoch, loss=loss, accuracy=correct)
+            w.step(epoch=epoch, loss=loss, test_acc=correct)
     return w
 
 
