@@ -148,9 +148,7 @@ def train(
     optimizer = torch.optim.Adam(model.parameters(), lr=0.005, weight_decay=5e-4)
     shown = sorted({0, (depth - 1) // 4, (depth - 1) // 2, depth - 2})
     layers = [f"blocks.{index}" for index in shown if index < depth - 1]
-    with spectrata.torch.watch(
-        model, strat, layers=layers, mode="eval", algorithms="gft"
-    ) as w:
+    with spectrata.torch.watch(model, strat, layers=layers, mode="eval", algorithms="gft") as w:
         for epoch in range(epochs + 1):
             w.step(epoch=epoch)
             if epoch % every == 0 or epoch == epochs:

@@ -124,7 +124,8 @@ def main(arguments: list[str] | None = None) -> Study:
     data = planted(20 if given.small else 40)
     half = data.edge_index.T.numpy()[: data.num_edges // 2]
     probe = spectrata.torch.Recorder(
-        st.Stratification(edges=half, n_nodes=data.num_nodes, hops=3), algorithms="gft"
+        st.Stratification(edges=half, n_nodes=data.num_nodes, hops=3),
+        algorithms="gft",
     )
     accuracy = np.empty(seeds)
     for seed in range(seeds):
@@ -140,7 +141,10 @@ def main(arguments: list[str] | None = None) -> Study:
 
 
 def compare(
-    probe: "spectrata.torch.Recorder", accuracy: np.ndarray, good: np.ndarray, out: Path
+    probe: "spectrata.torch.Recorder",
+    accuracy: np.ndarray,
+    good: np.ndarray,
+    out: Path,
 ) -> Study:
     """Good seeds against bad ones, and good against good."""
     ds = probe.snapshots

@@ -123,6 +123,7 @@ def test_messages_are_the_cause_only_where_the_control_says_so_five_times(values
     assert found.cause == cause
     assert ("messages are the cause" in found.text) == (cause == "messages")
     assert ("control without messages: too" in found.text) == (cause == TOO)
+    assert hidden(recent([HIGH] * len(values), control)).cause == ""  # nothing to explain
 
 
 def test_a_control_may_be_given_and_must_be_of_the_same_epoch():

@@ -18,9 +18,7 @@ def main():
     with connect(sys.argv[1]) as client, tempfile.TemporaryDirectory() as folder:
         # Workers read their own rows; here the folder is written for them, on a cluster it is already there.
         operator = DaskLaplacian.from_folder(client, save_rows(graph, folder))
-        ds = st.band_spectra(
-            operator, signal, bands=8, algorithms="gft", lanczos={"steps": 40}
-        )
+        ds = st.band_spectra(operator, signal, bands=8, algorithms="gft", lanczos={"steps": 40})
     print(ds["energy"].sel(hop=1).values.round(2))
 
 

@@ -238,7 +238,8 @@ def _judge(one: "xr.Dataset", name: str, place: str, ending: Ending, scores: str
     kind = "training" if ending.reason else "collapsed" if value < level else "not_collapsed"
     if kind == "collapsed" and scores == AT_CHANCE:
         scores += " as well"
-    agreeing, cause = int(np.sum((recent < level) == (value < level))), _cause(one, recent, level)
+    agreeing = int(np.sum((recent < level) == (value < level)))
+    cause = _cause(one, recent, level) if kind == "collapsed" else ""
     control, rank, dead = (float(one.get(other, np.nan)) for other in (CONTROL, "effective_rank", "dead_rows"))
     return Verdict(
         kind, name, place, value, level, agreeing, len(recent), control, cause, ending, scores, rank, dead
