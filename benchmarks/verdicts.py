@@ -202,7 +202,7 @@ def rates(given):
         print(f"\n{name}\n{markdown(table)}")
         if given.csv:
             table.round(4).to_csv(given.csv / f"{name}.csv", index=False)
-    changed = [one for row in rows for one in row.get("verdicts", []) if 0 < one["below"] < one["evaluations"]]
+    changed = [one for row in rows for one in row.get("verdicts", []) if one["agreeing"] < one["evaluations"]]
     print(f"\n{len(changed)} layers changed sides within their last five evaluations.")
 
 
