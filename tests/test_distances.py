@@ -227,4 +227,4 @@ def test_watching_refuses_bins():
 
     strat = st.Stratification.from_positions(np.arange(9.0)[:, None], [0, 1, 2])
     with pytest.raises(OptionError, match="Watching a model needs hop distances"):
-        watch(torch.nn.Sequential(torch.nn.Linear(1, 1)), strat, layers=["0"])
+        watch(torch.nn.Sequential(torch.nn.Linear(1, 1)), strat, layers=["0"], mode="train")

@@ -35,7 +35,7 @@ SAID = {
     "not_finite": "is not finite",
     "dead": "is dead",
     "collapsed": "has collapsed",
-    "training": "is still training, not judged",
+    "training": "is not judged",
     "not_collapsed": "has not collapsed",
 }
 WEIGHTS_BEYOND = {

@@ -10,12 +10,14 @@ from spectrata.cli.options import COMPUTED, JSON, option
 from spectrata.cli.render import as_json, text
 from spectrata.errors import FileFormatError, ResultError
 
-FAIL_ON = ("collapse",)
+FAIL_ON = ("collapse", "unjudged")
 
 
 def check(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The log of a watched model, .zarr, or saved layers.")],
-    fail_on: str = option("collapse", COMPUTED, "collapse", "What makes the command fail."),
+    fail_on: str = option(
+        "collapse", COMPUTED, "collapse", "collapse, or unjudged: that no layer was judged fails too."
+    ),
     json: bool = JSON,
 ) -> None:
     """Check the last evaluation in RUN; exit with code 3 if a layer has collapsed, is dead or not finite."""
@@ -32,12 +34,14 @@ def check(
         found = verdicts(judged_pass(open_result(run), run))
     except ResultError as problem:  # what was named on the command line is input
         raise FileFormatError(str(problem)) from problem
-    notes = [*found.notes, *unfinished]
+    unjudged = all(one.kind == "training" for one in found)
+    notes = [*found.notes, *(["No layer was judged; this is no sign that the run is sound."] * unjudged), *unfinished]
+    failed = bool(found.failed) or (unjudged and fail_on == "unjudged")
     if json:
-        facts = {"command": "check", "run": run, "fail_on": fail_on, "failed": bool(found.failed)}
+        facts = {"command": "check", "run": run, "fail_on": fail_on, "failed": failed}
         as_json(facts | {"findings": found.to_frame().to_dict("records"), "notes": notes})
     else:
         for line in [*(one.text for one in found), *notes]:
             text(line)
-    if found.failed:
+    if failed:
         raise typer.Exit(Code.FOUND)

@@ -14,15 +14,8 @@ from spectrata.errors import OptionError, ResultError
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import resolve_metric
 from spectrata.results.build import made_with
-from spectrata.stats.findings.verdict import (
-    CONTROL,
-    CONTROL_RECENT,
-    MEASURE,
-    RECENT,
-    RECENT_PASSES,
-    is_layers,
-    scores_of,
-)
+from spectrata.stats.findings.ending import scores_of
+from spectrata.stats.findings.verdict import CONTROL, CONTROL_RECENT, MEASURE, RECENT, RECENT_PASSES, is_layers
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,6 +31,11 @@ ROW_COORDINATES = {"layer", "mode", "role", "step", "epoch"}
 def is_rows(ds: Any) -> bool:
     """Whether a result has one row per pass and layer: a log, ``w.snapshots`` or a saved one."""
     return "snapshot" in ds.dims and set(ds.coords) >= ROW_COORDINATES and "pass_mode" not in ds.attrs
+
+
+def layers_of(ds: "xr.Dataset") -> "xr.Dataset":
+    """The layers of the last pass of a watched model: of a log or ``w.snapshots``, of ``w.dataset``, or as they are."""
+    return one_pass(ds) if is_rows(ds) else last_pass(ds) if is_run(ds) else ds
 
 
 def is_run(ds: Any) -> bool:

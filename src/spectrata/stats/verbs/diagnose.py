@@ -12,7 +12,7 @@ from spectrata.inputs.readers.arrays import is_dataset
 from spectrata.stats.findings.finding import Finding, Findings
 from spectrata.stats.findings.sentences import hops, listed, scale_lines, sentence
 from spectrata.stats.findings.verdict import is_layers, layer_table, verdicts
-from spectrata.stats.findings.watched import is_rows, is_run, last_pass, one_pass
+from spectrata.stats.findings.watched import is_rows, is_run, layers_of
 from spectrata.stats.nulls.stopping import LEVEL
 from spectrata.stats.observation import FEW_PAIRS, moved
 from spectrata.stats.testing import STATISTICS, Results
@@ -94,11 +94,6 @@ def diagnose(
 
 def is_watched(ds: Any) -> bool:
     return ds.attrs.get("kind") == "mini-batches" or is_rows(ds) or is_run(ds) or is_layers(ds)
-
-
-def layers_of(ds: Any) -> Any:
-    """The layers of the last pass of a watched model."""
-    return one_pass(ds) if is_rows(ds) else last_pass(ds) if is_run(ds) else ds
 
 
 def _of_layers(ds: Any, control: Any) -> Findings:
