@@ -59,6 +59,8 @@ def test_a_node_attribute():
 
 FILES = {
     "named.csv": "node,colour\ndai,red\nann,red\nbob,blue\ncem,\n",
+    "who.csv": "who,colour\ndai,red\nann,red\nbob,blue\n",
+    "lines.txt": "dai red\nann\tred\nbob blue\n",
     "bare.csv": "dai,red\nann,red\nbob,blue\n",
     "wide.tsv": "node\tage\tlabel\ndai\t1\tred\nann\t2\tred\nbob\t3\tblue\n",
     "mapping.json": json.dumps(BACKWARDS),
@@ -92,6 +94,15 @@ def test_a_first_line_of_a_node_is_not_a_header(label, tmp_path):
     table.write_text("node,y\nann,1\nnode,2\n")
     graph = as_graph(nx.path_graph(["ann", "node"]))
     assert as_labels(table, graph).classes == ("1", "2")
+
+
+def test_names_that_stand_twice_are_told_with_their_lines(tmp_path):
+    (tmp_path / "twice.csv").write_text("node,colour\nann,red\n\nbob,blue\nann,red\n")
+    with pytest.raises(DuplicateNameError, match="'ann' twice, at lines 2 and 5"):
+        as_labels(tmp_path / "twice.csv", path())
+    (tmp_path / "typo.csv").write_text("node,colour\nann,red\nbob,blue\ncen,red\n")
+    with pytest.raises(UnknownNameError, match=r"\('cen'\); leave them out"):
+        as_labels(tmp_path / "typo.csv", path())
 
 
 def test_a_file_without_names_warns_of_the_order(tmp_path):

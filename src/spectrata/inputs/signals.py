@@ -99,7 +99,7 @@ def as_signal(signal: Any, graph: Nodes, nodes: str | None = None, texts: bool =
     raw = _read(signal, graph, nodes, texts)
     values, words, snapshots = raw.values, raw.texts, raw.snapshots
     if raw.names is not None:
-        order, axis = order_of(raw.names, graph), 1 if values.ndim == 3 else 0
+        order, axis = order_of(raw.names, graph, lines=raw.lines), 1 if values.ndim == 3 else 0
         if len(order) != values.shape[axis]:
             raise NodeCountError(f"There are {len(order)} names for values of shape {values.shape}; give one per row.")
         values = np.take(values, order, axis=axis)

@@ -86,7 +86,9 @@ def _read_table(path: Path, names: Collection[Hashable] = ()) -> RawTable:
     values = [_column(table, column, first) for column in body]
     if len(values) == 1 and values[0] is None:
         raise files.problem(path, "the table has a column of names and none of numbers.")
-    return RawTable(shortened(path.name), body, values, tuple(header or body.columns), bool(header))
+    return RawTable(
+        shortened(path.name), body, values, tuple(header or body.columns), bool(header), lines=table.lines[first:]
+    )
 
 
 def _header(table: TextTable, names: Collection[Hashable]) -> list[str]:
@@ -130,7 +132,8 @@ def _read_word_vectors(path: Path) -> RawSignal:
     for place, held in enumerate(values, start=1):
         if held is None:
             raise table.refused(place, 0, _ADVICE)
-    return RawSignal(np.stack(values, axis=1), tuple(table.cells[0].tolist()), own=True)  # type: ignore[arg-type]
+    names = tuple(table.cells[0].tolist())
+    return RawSignal(np.stack(values, axis=1), names, own=True, lines=table.lines)  # type: ignore[arg-type]
 
 
 # ---- formats of other libraries
@@ -206,21 +209,25 @@ _READERS: dict[str, Callable[[Path], RawSignal | RawTable]] = {
 
 
 def read_labels(
-    path: str | os.PathLike[str], nodes: Collection[Hashable] = ()
-) -> tuple[list[Any], tuple[Hashable, ...] | None]:
-    """One label per node, and names where the file has some; a first line that begins with one of ``nodes`` is data."""
+    path: str | os.PathLike[str], nodes: frozenset[str] = frozenset()
+) -> tuple[list[Any], tuple[Hashable, ...] | None, list[int] | None]:
+    """One label per node, and names and lines where the file has some; a first line that begins with a node is data."""
     with files.opened(path) as path:
         ending, names = files.suffix(path), None
         if ending in (".csv", ".tsv"):
             return _labels_of_table(path, nodes)
         if ending == ".txt":
             lines = (line.strip(" \t\r\f\v") for line in files.read_utf8(path).decode().split("\n"))
-            return [line for line in lines if line], None
+            labels = [line for line in lines if line]
+            words = [line.split(None, 1) for line in labels]
+            if words and all(len(word) == 2 and word[0] in nodes for word in words):
+                return [word[1] for word in words], tuple(word[0] for word in words), None
+            return labels, None, None
         if ending == ".json":
             held = files.read_json(path)
             if not isinstance(held, (dict, list)):
                 raise files.problem(path, "labels in JSON are an object from node to label, or a list.")
-            return (list(held.values()), tuple(held)) if isinstance(held, dict) else (held, None)
+            return (list(held.values()), tuple(held), None) if isinstance(held, dict) else (held, None, None)
         if ending == ".npy":
             array = files.read_npy(path)
         elif ending == ".npz":
@@ -233,22 +240,26 @@ def read_labels(
         array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
         if array.ndim != 1:
             raise files.problem(path, f"labels have shape (n,), one per node, not {array.shape}.")
-        return array.tolist(), names
+        return array.tolist(), names, None
 
 
-def _labels_of_table(path: Path, nodes: Collection[Hashable]) -> tuple[list[Any], tuple[Hashable, ...] | None]:
-    cells = read_columns(path).cells
+def _labels_of_table(
+    path: Path, nodes: frozenset[str]
+) -> tuple[list[Any], tuple[Hashable, ...] | None, list[int] | None]:
+    table = read_columns(path)
+    cells = table.cells
     if not len(cells):
         raise files.problem(path, "the table has no row.")
     first, width = [str(cell).lower() for cell in cells.iloc[0]], cells.shape[1]
     header = bool(set(first) & set(_LABEL_KEYS)) or (width > 1 and first[0] in _NAME_COLUMNS)
+    header |= width > 1 < len(cells) and nodes.isdisjoint(cells[0].iloc[:1]) and nodes.issuperset(cells[0].iloc[1:])
     header &= width == 1 or cells[0].iloc[0] not in nodes or cells[0].iloc[0] in cells[0].iloc[1:].tolist()
     body = cells.iloc[1:] if header else cells
     if not len(body):
         raise files.problem(path, "the table has a header and no row.")
     if width == 1:
-        return body[0].tolist(), None
+        return body[0].tolist(), None, None
     named = [name for name in _LABEL_KEYS if name in first[1:]] if header else []
     if width > 2 and not named:
         raise files.problem(path, f"the table has {width} columns; call the one with the labels 'label'.")
-    return body[first.index(named[0], 1) if named else 1].tolist(), tuple(body[0].tolist())
+    return body[first.index(named[0], 1) if named else 1].tolist(), tuple(body[0].tolist()), table.lines[int(header) :]

@@ -25,6 +25,11 @@ class TextTable:
     path: Path
     cells: "pd.DataFrame"  # row labels count the lines of the file
 
+    @property
+    def lines(self) -> list[int]:
+        """The line of each row in the file, counted from 1."""
+        return [row + 1 for row in self.cells.index]
+
     def problem(self, message: str, row: int) -> FileFormatError:
         """The error for one row of ``cells``, with its line in the file."""
         return problem(self.path, message, int(self.cells.index[row]) + 1)
