@@ -34,7 +34,7 @@ _SHOWN, MOST_EXTRA = 5, 50
 # Numbers that pandas leaves as text: with a decimal comma, with a percent sign, or read as text.
 _AS_TEXT = re.compile(r"[-+]?([0-9]*|[0-9]{1,3}(\.[0-9]{3})+)([.,][0-9]+|[0-9] ?%|[.,][0-9]+ ?%)")
 # Heads of a column that can only name the nodes.
-_NAME_HEADS = ("node", "nodes", "node_id", "node id", "id", "name", "vertex", "index", "")
+NAME_HEADS = ("node", "nodes", "node_id", "node id", "id", "name", "vertex", "index", "")
 
 
 class Nodes(Protocol):
@@ -232,7 +232,7 @@ def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None
     text = table.numbers[0] is None
     plain = [str(cell).removesuffix(".0") for cell in cells]  # ids that pandas once held beside a gap are 3.0
     whole = text or all(re.fullmatch("-?[0-9]+", cell) for cell in plain)
-    if whole and table.named and labels[0].strip().lower() in _NAME_HEADS:
+    if whole and table.named and labels[0].strip().lower() in NAME_HEADS:
         return 0  # refused as names that do not fit
     distinct = _distinct(cells) and plain == [str(cell) for cell in cells]
     if not text and not (whole and (distinct or _nearly_names(plain, graph))):

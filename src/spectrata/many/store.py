@@ -82,6 +82,7 @@ class ResultStore:
         if os.path.lexists(place) and not place.is_dir():
             raise OptionError(f"{place} is a file; choose another store.")
         run = {"pairs": len(names), "chunk": chunk, "seed": facts["seed"], ARGUMENTS: facts[ARGUMENTS]}
+        run["weights"] = facts["weights"]  # which graphs that were read with weights bring without an argument
         lock = Lock(place, "wait for it, or choose another store")
         lock.take()
         try:

@@ -54,6 +54,9 @@ def save(ds: "xr.Dataset", path: str | os.PathLike) -> Path:
     """
     path = Path(path)
     kind = _kind(path)
+    if not hasattr(ds, "data_vars"):
+        words = f"An object of type {type(ds).__name__} is not a result, which is a Dataset"
+        raise ResultError(f"{words}; write it with its own method, such as to_netcdf or to_csv.")
     check_parts(ds, "The Dataset")
     if "component" in ds.get("magnitude", ds).dims and "graph" not in ds.dims:
         view(ds, "The Dataset")  # refuses results joined of spectra that do not compare

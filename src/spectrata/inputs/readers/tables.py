@@ -75,7 +75,7 @@ def parse(path: Path, data: bytes, separator: str, least: int = 0) -> TextTable:
         opened = re.search(r"starting at row (\d+)", str(error))
         line = None if opened is None else int(opened[1]) + 1
         raise problem(path, "the table is damaged: a quote is not closed.", line) from None
-    if separator != SPACES and (b" " in data or b"\t" in data):
+    if separator != SPACES and (b" " in data or b"\t" in data or not data.isascii()):  # such as hard spaces
         cells = cells.apply(lambda column: column.str.strip())
     filled = (cells != "").any(axis=1)
     return TextTable(path, cells if filled.all() else cells[filled])
