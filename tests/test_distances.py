@@ -233,6 +233,6 @@ def test_names_of_positions_are_checked():
     with pytest.raises(InputError, match="The node name 'a' stands at rows 0 and 3"):
         st.Stratification.from_positions(pd.DataFrame(points, index=list("abca")), [0, 2])
     ids = pd.DataFrame({"id": [7, 8, 9, 3], "x": points[:, 0], "y": points[:, 1]})
-    with pytest.raises(InputError, match="'id', is taken for a coordinate; make it the index"):
+    with pytest.raises(InputError, match="'id' is taken for a coordinate; make it the index"):
         st.Stratification.from_positions(ids, [0, 2])
     assert st.Stratification.from_positions(ids.set_index("id"), [0, 2]).graph.names == (7, 8, 9, 3)

@@ -184,8 +184,9 @@ def test_a_result_changed_with_xarray_can_be_saved_again(result, tmp_path):
     xr.testing.assert_identical(st.open(st.save(changed, tmp_path / "b.nc")), changed)
 
 
-def test_what_is_no_dataset_is_not_saved(result, tmp_path):
-    for other in (result["magnitude"], result["magnitude"].to_dataframe(), {}):
+def test_what_is_no_dataset_is_not_saved(tmp_path):
+    graph = nx.path_graph(4)
+    for other in (st.filter_signal(graph, range(4), band=(0, 1)), st.rank_columns(graph, np.eye(4)), {}):
         with pytest.raises(ResultError, match="is not a result, which is a Dataset"):
             st.save(other, tmp_path / "r.nc")
     assert not list(tmp_path.iterdir())
@@ -224,7 +225,7 @@ def test_a_failing_write_leaves_nothing(monkeypatch, result, tmp_path, suffix, p
     if suffix == ".zarr":
         monkeypatch.setattr(xr.Dataset, "to_zarr", fail)
     else:
-        monkeypatch.setattr("spectrata.results.files.seal", fail_sealing)
+        monkeypatch.setattr("spectrata.results.integrity.seal", fail_sealing)
     with pytest.raises((ResultError, RuntimeError)):
         st.save(ds, tmp_path / f"r{suffix}")
     assert os.listdir(tmp_path) == []

@@ -95,9 +95,8 @@ def position_strata(positions: Any, bins: Any) -> DistanceStrata:
         raise OptionError("No two positions lie within the last bin; choose wider bins.")
     near = pairs[(distances <= edges[1] * (1 + ON_THE_EDGE)) & (distances > edges[0])]
     graph = as_graph(edges=as_pairs(near if len(near) else pairs), n_nodes=len(points))
-    if names is not None:
-        names, _ = checked_names(RawGraph(graph.edges, len(points), names))
-    graph = replace(graph, positions=points, names=names or graph.names, named=names is not None)
+    known, _ = checked_names(RawGraph(graph.edges, len(points), names))
+    graph = replace(graph, positions=points, names=known, named=names is not None)
     return DistanceStrata(graph, edges, pairs, distances)
 
 
@@ -157,8 +156,7 @@ def _points(positions: Any) -> tuple[np.ndarray, tuple | None]:
         names = None if names == tuple(range(len(names))) else names  # rows are not named
         head = str(next(iter(getattr(positions, "columns", ())), "x"))
         if head.strip().lower() in NAME_HEADS:
-            words = f"The first column of the positions, {head!r}, is taken for a coordinate"
-            raise SignalTypeError(f"{words}; make it the index if it names the nodes, or give it another name.")
+            raise SignalTypeError(f"Column {head!r} is taken for a coordinate; make it the index, or rename it.")
         positions = positions.to_numpy()
     try:
         points = np.asarray(positions, dtype=np.float64)
