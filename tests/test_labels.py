@@ -59,6 +59,8 @@ def test_a_node_attribute():
 
 FILES = {
     "named.csv": "node,colour\ndai,red\nann,red\nbob,blue\ncem,\n",
+    "who.csv": "who,colour\ndai,red\nann,red\nbob,blue\n",
+    "lines.txt": "dai red\nann\tred\nbob blue\n",
     "bare.csv": "dai,red\nann,red\nbob,blue\n",
     "header.csv": "person,colour\ndai,red\nann,red\nbob,blue\n",
     "wide.tsv": "node\tage\tlabel\ndai\t1\tred\nann\t2\tred\nbob\t3\tblue\n",
@@ -99,6 +101,15 @@ def test_a_misspelt_node_in_the_first_line_is_no_header(tmp_path):
     (tmp_path / "a.csv").write_text("Ann,red\nbob,blue\ncem,red\n")
     with pytest.raises(UnknownNameError, match="'Ann'"):
         as_labels(tmp_path / "a.csv", path())
+
+
+def test_names_that_stand_twice_are_told_with_their_lines(tmp_path):
+    (tmp_path / "twice.csv").write_text("node,colour\nann,red\n\nbob,blue\nann,red\n")
+    with pytest.raises(DuplicateNameError, match="'ann' twice, at lines 2 and 5"):
+        as_labels(tmp_path / "twice.csv", path())
+    (tmp_path / "typo.csv").write_text("node,colour\nann,red\nbob,blue\ncen,red\n")
+    with pytest.raises(UnknownNameError, match=r"\('cen'\); leave them out"):
+        as_labels(tmp_path / "typo.csv", path())
 
 
 def test_a_file_without_names_warns_of_the_order(tmp_path):

@@ -89,7 +89,9 @@ def _read_table(path: Path, names: Collection[Hashable] = ()) -> RawTable:
     values = [_column(table, column, first) for column in body]
     if len(values) == 1 and values[0] is None:
         raise files.problem(path, "the table has a column of names and none of numbers.")
-    return RawTable(shortened(path.name), body, values, tuple(header or body.columns), bool(header))
+    return RawTable(
+        shortened(path.name), body, values, tuple(header or body.columns), bool(header), lines=table.lines[first:]
+    )
 
 
 def _header(table: TextTable, names: Collection[Hashable]) -> list[str]:
@@ -140,7 +142,8 @@ def _read_word_vectors(path: Path) -> RawSignal:
     for place, held in enumerate(values, start=1):
         if held is None:
             raise table.refused(place, 0, _ADVICE)
-    return RawSignal(np.stack(values, axis=1), tuple(table.cells[0].tolist()), own=True)  # type: ignore[arg-type]
+    names = tuple(table.cells[0].tolist())
+    return RawSignal(np.stack(values, axis=1), names, own=True, lines=table.lines)  # type: ignore[arg-type]
 
 
 # ---- formats of other libraries
@@ -216,21 +219,25 @@ _READERS: dict[str, Callable[[Path], RawSignal | RawTable]] = {
 
 
 def read_labels(
-    path: str | os.PathLike[str], nodes: Collection[Hashable] = ()
-) -> tuple[list[Any], tuple[Hashable, ...] | None]:
-    """One label per node, and names where the file has some; a first line that begins with one of ``nodes`` is data."""
+    path: str | os.PathLike[str], nodes: frozenset[str] = frozenset()
+) -> tuple[list[Any], tuple[Hashable, ...] | None, list[int] | None]:
+    """One label per node, and names and lines where the file has some; a first line that begins with a node is data."""
     with files.opened(path) as path:
         ending, names = files.suffix(path), None
         if ending in (".csv", ".tsv"):
             return _labels_of_table(path, nodes)
         if ending == ".txt":
             lines = (line.strip(" \t\r\f\v") for line in files.read_utf8(path).decode().split("\n"))
-            return [line for line in lines if line], None
+            labels = [line for line in lines if line]
+            words = [line.split(None, 1) for line in labels]
+            if words and all(len(word) == 2 and word[0] in nodes for word in words):
+                return [word[1] for word in words], tuple(word[0] for word in words), None
+            return labels, None, None
         if ending == ".json":
             held = files.read_json(path)
             if not isinstance(held, (dict, list)):
                 raise files.problem(path, "labels in JSON are an object from node to label, or a list.")
-            return (list(held.values()), tuple(held)) if isinstance(held, dict) else (held, None)
+            return (list(held.values()), tuple(held), None) if isinstance(held, dict) else (held, None, None)
         if ending == ".npy":
             array = files.read_npy(path)
         elif ending == ".npz":
@@ -243,7 +250,7 @@ def read_labels(
         array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
         if array.ndim != 1:
             raise files.problem(path, f"labels have shape (n,), one per node, not {array.shape}.")
-        return array.tolist(), names
+        return array.tolist(), names, None
 
 
 def read_label_table(path: Path, nodes: Collection[Hashable] = ()) -> "pd.DataFrame":
@@ -262,19 +269,23 @@ def read_label_table(path: Path, nodes: Collection[Hashable] = ()) -> "pd.DataFr
     body = cells.iloc[1:] if header else cells
     if not len(body):
         raise files.problem(path, "the table has a header and no row.")
-    return body.set_axis(names if header else [str(place) for place in range(1, len(names) + 1)], axis=1)
+    named = body.set_axis(names if header else [str(place) for place in range(1, len(names) + 1)], axis=1)
+    named.attrs["lines"] = table.lines[int(header) :]
+    return named
 
 
-def _labels_of_table(path: Path, nodes: Collection[Hashable]) -> tuple[list[Any], tuple[Hashable, ...] | None]:
+def _labels_of_table(
+    path: Path, nodes: Collection[Hashable]
+) -> tuple[list[Any], tuple[Hashable, ...] | None, list[int] | None]:
     table = read_label_table(path, nodes)
     first, *others = table.columns
     if not others:
-        return table[first].tolist(), None
+        return table[first].tolist(), None, None
     named = label_name(others)
     if len(others) > 1 and named is None:
         how = f"choose one, as {argument('column', others[0])}" if "column" in FLAGS else "call one 'label'"
         raise files.problem(path, f"the columns {files.listed(others)} could all hold the labels; {how}.")
-    return table[named or others[0]].tolist(), tuple(table[first])
+    return table[named or others[0]].tolist(), tuple(table[first]), table.attrs["lines"]
 
 
 def label_name(columns: Sequence[Any]) -> Any:

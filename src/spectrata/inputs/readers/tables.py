@@ -26,6 +26,11 @@ class TextTable:
     path: Path
     cells: "pd.DataFrame"  # row labels count the lines of the file
 
+    @property
+    def lines(self) -> list[int]:
+        """The line of each row in the file, counted from 1."""
+        return [row + 1 for row in self.cells.index]
+
     def problem(self, message: str, row: int) -> FileFormatError:
         """The error for one row of ``cells``, with its line in the file."""
         return problem(self.path, message, int(self.cells.index[row]) + 1)
@@ -74,7 +79,7 @@ def parse(path: Path, data: bytes, separator: str, least: int = 0) -> TextTable:
         opened = re.search(r"starting at row (\d+)", str(error))
         line = None if opened is None else int(opened[1]) + 1
         raise problem(path, "the table is damaged: a quote is not closed.", line) from None
-    if separator != SPACES and (b" " in data or b"\t" in data):
+    if separator != SPACES and (b" " in data or b"\t" in data or not data.isascii()):  # such as hard spaces
         cells = cells.apply(lambda column: column.str.strip())
     filled = (cells != "").any(axis=1)
     return TextTable(path, cells if filled.all() else cells[filled])
