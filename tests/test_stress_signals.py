@@ -14,9 +14,9 @@ import calls
 import spectrata as st
 import spectrata.torch
 from roads import ALL, INCIDENCE, ROADS
-from spectrata.cli.details import strongest_rows
 from spectrata.errors import ResultError, SignalValueError, SpectrataWarning
 from spectrata.kernels import edge_sums, threads
+from spectrata.stats.describe.strongest import strongest_rows
 from strategies import DEFAULT, Case, assert_near, case_of, run
 
 GRAPH = nx.disjoint_union(nx.gnp_random_graph(14, 0.25, seed=2), nx.path_graph(3))

@@ -22,7 +22,7 @@ def run(log, epochs, seed=0, **arguments):
     """A short watched run; gives the watch."""
     torch.manual_seed(seed)
     model, data = Net(), small_data()
-    with watch(model, data, log=log, states=(), **arguments) as w:
+    with watch(model, data, log=log, states=(), mode="train", **arguments) as w:
         fit(model, data, epochs, before=lambda epoch: w.step(epoch=epoch))
     return w
 
@@ -91,7 +91,7 @@ def test_a_resumed_run_continues_the_log(tmp_path):
 def test_labels_that_come_late_reach_the_log(tmp_path):
     path = tmp_path / "run.zarr"
     model, data = Net(), small_data()
-    with watch(model, data, log=path, flush_every=1, states=()) as w:
+    with watch(model, data, log=path, flush_every=1, states=(), mode="train") as w:
         fit(model, data, 3, after=lambda epoch: w.step(epoch=epoch + 100))
         assert w.dataset["epoch"].values.tolist() == [100, 101, 102]
     found = st.open(path)

@@ -118,7 +118,7 @@ def agree(
     ends = [same_node(n), *(pairs_of(strat, hop) for hop in strat.hops)]
     value = np.column_stack([Agreement(one, compared.many, compared.rounding).of(compared.one)[0] for one in ends])
     status = np.where(np.isnan(value), NO_VARIANCE, "ok").astype(object)  # (C, H)
-    facts: dict[str, Any] = {"kind": "agree", "null": null, "draws": max(at, default=0), "seed": seed}
+    facts: dict[str, Any] = {"kind": "agree", "null": null, "seed": seed}
     sources: list[tuple[Draw, np.ndarray]] = []
     if null == "permutation":
         one = compared.one[..., 0]
@@ -145,6 +145,7 @@ def agree(
     if not at or np.isnan(tested).all():
         sources = []
     found = _largest([_chance(draw, many, ends, tested, compared.rounding, at) for draw, many in sources], value.shape)
+    facts["draws"] = int(found.draws.max(initial=0))
     q = over_columns(found.p_family)
     if len(q) > MANY:
         found.near_level[:] = found.near_by_q(q, n)
