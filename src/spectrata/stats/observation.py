@@ -20,6 +20,7 @@ DENSE_SHARE = 0.1  # of all pairs, from which on a product with a dense matrix i
 DENSE_NODES = 5_000
 LARGE_PAIRS = 20_000  # nodes and pairs from which on orders are summed by compiled code, about 20 ms a look
 FEW_PAIRS = 20  # below which a hop is called weak evidence
+NO_VARIANCE = "no variance among nodes with a pair"
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,8 @@
 """All tests of a reading: every column at every hop and snapshot, against permutation and given covariates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from spectrata.stats.nulls.correction import TIE, over_columns
 from spectrata.stats.nulls.given import Covariates, read_given
 from spectrata.stats.nulls.orders import Arrangements, arrangements, block_orders, order_batches
 from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
-from spectrata.stats.observation import BATCH, Observation, Pairs, moved, observe
+from spectrata.stats.observation import BATCH, NO_VARIANCE, Observation, Pairs, moved, observe
 from spectrata.stats.statistics.pairs import GRAM_WIDTH, Likeness, Statistic, largest_pair, moran, participation_ratio
 from spectrata.stats.statistics.shares import MOST_NODES, NAMES, Share, between_parts, described, shares
 from spectrata.stats.verbs.reading import Column, Reading
@@ -21,42 +20,24 @@ WIDE = GRAM_WIDTH - 1  # columns of a vector up to which equal rows are looked f
 LANES = 32  # columns that are permuted together at least: they share the pairs that are read
 SHARE_WORK = 4e11  # multiplications of a look at the shares, about half a minute
 STATISTICS = ("r", *NAMES)
-NO_PAIRS = "no pair of labelled nodes"
-NO_VARIANCE = "no variance among nodes with a pair"
-ALL_JOINED = "r same in every order"
-NO_DIRECTION = "a node has a zero vector, which has no direction"
 BLOCK = 2**24  # numbers of a block of columns that are tested together
 # Up to which the second look costs less than a second and is drawn at once: a corrected p then does not depend on how
 # many tests stopped at the first look.
 SMALL_NODES = 300
 
 
-@dataclass(frozen=True, eq=False)
-class Cell:
+class Cell(NamedTuple):
     """One statistic of one observation."""
 
     obs: Observation
     statistic: Statistic
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """Both tests of some statistics: the value and its chance, free and given covariates."""
+class Outcome(NamedTuple):
+    """Both tests of some statistics: free, and given covariates."""
 
-    value: np.ndarray
     chance: Chance
-    value_given: np.ndarray
     given: Chance
-
-    @classmethod
-    def unknown(cls, shape: tuple[int, ...]) -> "Outcome":
-        return cls(np.full(shape, np.nan), Chance.unknown(shape), np.full(shape, np.nan), Chance.unknown(shape))
-
-    def place(self, where: Any, other: "Outcome") -> None:
-        self.value[where] = other.value.reshape(self.value[where].shape)
-        self.value_given[where] = other.value_given.reshape(self.value[where].shape)
-        self.chance.place(where, other.chance)
-        self.given.place(where, other.given)
 
 
 def run_tests(cells: Sequence[Cell], covariates: Covariates | None, at: tuple[int, ...], seed: int) -> Outcome:
@@ -65,18 +46,16 @@ def run_tests(cells: Sequence[Cell], covariates: Covariates | None, at: tuple[in
     Cells of one signal are a family of hops, snapshots and statistics: arrays (S,). Where every one of C columns is a
     signal of its own, each column is a family: arrays (C, S).
     """
-    value, chance = _against(cells, None, at, seed)
+    chance = _against(cells, None, at, seed)
     if covariates is None:
-        return Outcome(value, chance, np.full(value.shape, np.nan), Chance.unknown(value.shape))
+        return Outcome(chance, Chance.unknown(chance.value.shape))
     given = {pairs: covariates.at(pairs.participation) for pairs in {cell.obs.pairs for cell in cells}}
     beyond = {obs: obs.beyond(given[obs.pairs]) for obs in {cell.obs for cell in cells}}
     left = [Cell(beyond[cell.obs], cell.statistic) for cell in cells]
-    return Outcome(value, chance, *_against(left, covariates.blocks, at, seed))
+    return Outcome(chance, _against(left, covariates.blocks, at, seed))
 
 
-def _against(
-    cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ...], seed: int
-) -> tuple[np.ndarray, Chance]:
+def _against(cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ...], seed: int) -> Chance:
     """Values of cells, and their chance under orders of all rows or within blocks."""
     value = np.stack([cell.statistic.value(cell.obs) for cell in cells], axis=-1)
     n, within = cells[0].obs.n, None if blocks is None else block_orders(blocks)
@@ -103,8 +82,8 @@ def _against(
 
     if cells[0].obs.separate:
         jumps = np.stack([largest_pair(cell.obs) for cell in cells], axis=-1)
-        return value, run_columns(value, draw_columns, at, jumps=jumps)
-    return value, run_family(value, draw, at, n, counted)
+        return run_columns(value, draw_columns, at, jumps=jumps)
+    return run_family(value, draw, at, n, counted)
 
 
 def evaluate(cells: Sequence[Cell], made: np.ndarray) -> np.ndarray:
@@ -156,7 +135,7 @@ def verdicts(p: Any, tail: Any, p_given: Any, tail_given: Any, given: str) -> np
 
 
 class Results:
-    """The tests of a reading: ``made`` has arrays (S, T, C, H) of S statistics, r the first; NaN where none was made.
+    """The tests of a reading: ``made`` has arrays (S, T, C, H) of S statistics, r first; NaN where none was made.
 
     ``facts`` has participation, the share between parts and Moran's I (T, C, H), ``q`` the false discovery rates of
     both tests. Shares are tested where they are wanted and can be had; ``left_out`` says what was not.
@@ -171,7 +150,7 @@ class Results:
             self.at = self.at[-1:]
         self.reading, self.covariates, self.with_shares = reading, read_given(given, reading.strat), with_shares
         shape = (len(STATISTICS), len(reading.columns[0].values), len(reading.columns), len(reading.hops))
-        self.made, self.left_out = Outcome.unknown(shape), ""
+        self.made, self.left_out = Outcome(Chance.unknown(shape), Chance.unknown(shape)), ""
         self.facts = {name: np.full(shape[1:], np.nan) for name in ("participation", "between_parts", "moran")}
         self.complete = np.zeros(shape[2:], dtype=bool)
         self.n_pairs, self.status = np.zeros(shape[2:], dtype=np.int64), np.full(shape[1:], "ok", dtype=object)
@@ -185,8 +164,8 @@ class Results:
             if index not in together:
                 self._one_column(index, column, pairs)
             self._describe(index, column, pairs)
-        self.q = _over_columns(self.made.chance.p_family), _over_columns(self.made.given.p_family)
-        for chance, q in zip((self.made.chance, self.made.given), self.q, strict=True) if many else ():
+        self.q = tuple(_over_columns(one.p_family) for one in self.made)
+        for chance, q in zip(self.made, self.q, strict=True) if many else ():
             chance.near_level[:, :, many] = chance.near_by_q(q, n)[:, :, many]
 
     @property
@@ -200,9 +179,9 @@ class Results:
         return int(self.made.chance.draws.max(initial=0))
 
     @property
-    def decides(self) -> tuple[np.ndarray, np.ndarray]:
+    def decides(self) -> tuple[np.ndarray, ...]:
         """The corrected p of both tests that verdicts rest on: q where columns are tested one by one."""
-        return self.q if self.reading.separate else (self.made.chance.p_family, self.made.given.p_family)
+        return self.q if self.reading.separate else tuple(one.p_family for one in self.made)
 
     @property
     def near_level(self) -> np.ndarray:
@@ -211,9 +190,9 @@ class Results:
 
     def verdicts(self) -> np.ndarray:
         """The words of all tests as tests of r, ``(S, T, C, H)``."""
-        tail, tail_given = self.made.chance.tail, self.made.given.tail
-        words = verdicts(self.decides[0], tail, self.decides[1], tail_given, self.given)
-        return np.where(np.isnan(self.made.value), "undefined", np.where(self.complete, "not tested", words))
+        free, held = self.made
+        words = verdicts(self.decides[0], free.tail, self.decides[1], held.tail, self.given)
+        return np.where(np.isnan(self.made.chance.value), "undefined", np.where(self.complete, "not tested", words))
 
     def _one_column(self, index: int, column: Column, pairs: list[Pairs]) -> None:
         cells = {}
@@ -228,18 +207,17 @@ class Results:
             self.left_out = f"Scale (smooth, rough, main divide) is not tested above {MOST_NODES:,} nodes."
             for (_, t, _, h), cell in cells.items():
                 for name, share in described(cell.obs, self.reading.strat).items() if h == 0 else ():
-                    self.made.value[STATISTICS.index(name), t, index, h] = share
+                    self.made.chance.value[STATISTICS.index(name), t, index, h] = share
         forms = ((cell.statistic, cell.obs.width) for cell in cells.values())
         work = 2.0 * sum(one.form.size * width for one, width in forms if isinstance(one, Share))
         if self.with_shares and self.at and work * self.at[0] > SHARE_WORK:
             self.left_out = "Scale is described without p: its permutations would take long at this size."
             for place in [place for place in cells if place[0]]:
                 cell = cells.pop(place)
-                self.made.value[place] = cell.statistic.value(cell.obs)
+                self.made.chance.value[place] = cell.statistic.value(cell.obs)
         if cells:
             own = None if self.covariates is None else self.covariates.of(column.rows)
-            made = run_tests(list(cells.values()), own, self.at, self.seed)
-            self.made.place(tuple(np.array(list(cells)).T), made)
+            self._test(tuple(np.array(list(cells)).T), list(cells.values()), own)
 
     def _many_columns(self, which: list[int]) -> None:
         self.left_out = f"Scale is not tested for more than {MANY} columns." if self.with_shares else ""
@@ -252,7 +230,11 @@ class Results:
             for t, h in np.ndindex(len(values), len(pairs)):
                 cells.append(Cell(observe(values[t], pairs[h], first.rounding, separate=True), Likeness()))
                 self._note(cells[-1].obs, t, some, h)
-            self.made.place((0, slice(None), some), run_tests(cells, self.covariates, self.at, self.seed))
+            self._test((0, slice(None), some), cells, self.covariates)
+
+    def _test(self, where: Any, cells: Sequence[Cell], covariates: Covariates | None) -> None:
+        for into, made in zip(self.made, run_tests(cells, covariates, self.at, self.seed), strict=True):
+            into.place(where, made)
 
     def _note(self, obs: Observation, t: int, index: Any, h: int) -> None:
         self.facts["participation"][t, index, h] = participation_ratio(obs)
@@ -262,17 +244,17 @@ class Results:
 
     def _describe(self, index: int, column: Column, pairs: list[Pairs]) -> None:
         """Say why r is undefined, where covariates leave nothing, or what makes a hop weak evidence."""
-        value, value_given = (one[0, :, index] for one in (self.made.value, self.made.value_given))
-        free, held = ((one.high - one.low)[0, :, index] <= TIE for one in (self.made.chance, self.made.given))
+        value, value_given = (one.value[0, :, index] for one in self.made)
+        free, held = ((one.high - one.low)[0, :, index] <= TIE for one in self.made)
         fixed = held & ~free  # covariates leave r the same in every order
         for t, h in np.ndindex(value.shape):
             words = pairs[h].remark
             if column.lacks(t):
-                words = NO_DIRECTION
+                words = "a node has a zero vector, which has no direction"
             elif np.isnan(value[t, h]):
-                words = NO_VARIANCE if len(pairs[h].ends) else NO_PAIRS
+                words = NO_VARIANCE if len(pairs[h].ends) else "no pair of labelled nodes"
             elif pairs[h].is_complete:
-                words = ALL_JOINED
+                words = "r same in every order"
             elif self.covariates is not None and self.at and np.isnan(value_given[t, h]):
                 why = self.covariates.of(column.rows).why_untested(pairs[h].participation)
                 words = f"{why}; {words}" if words else why

@@ -33,7 +33,7 @@ def run_columns(
     these are many. ``jumps (C, S)`` are the most that one pair can add. Where that exceeds the deviation of the draws,
     a rare order reaches values that no tail of the other orders foresees: such a test draws on, and its p is counted.
     """
-    jumps, result = np.broadcast_to(jumps, observed.shape), Chance.unknown(observed.shape)
+    jumps, result = np.broadcast_to(jumps, observed.shape), Chance.unknown(observed.shape, observed)
     waiting = np.isfinite(observed)  # tests that have no p yet
     active = np.flatnonzero(waiting.any(axis=1))
     drawn = np.empty((0, len(active), observed.shape[1]))

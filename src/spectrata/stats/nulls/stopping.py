@@ -67,8 +67,9 @@ def near(p: np.ndarray, count: np.ndarray, total: int, sides: int, n_nodes: int 
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """The distribution of some statistics under a null, arrays of one shape."""
+    """Some statistics and their distribution under a null, arrays of one shape."""
 
+    value: np.ndarray  # as observed
     p: np.ndarray  # of one statistic by itself
     p_family: np.ndarray  # corrected over all of them
     tail: np.ndarray  # 1 where the upper tail is the smaller one, -1 where the lower one is, 0 where they are equal
@@ -79,17 +80,17 @@ class Chance:
     by_tail: np.ndarray  # whether p comes from a generalised Pareto distribution of the draws' tail
 
     @classmethod
-    def unknown(cls, shape: tuple[int, ...]) -> "Chance":
+    def unknown(cls, shape: tuple[int, ...], value: Any = np.nan) -> "Chance":
         """Of tests that were not made."""
-        p, p_family, low, high = (np.full(shape, np.nan) for _ in range(4))
+        value, p, p_family, low, high = (np.full(shape, one) for one in (value, *[np.nan] * 4))
         tail, draws = (np.zeros(shape, dtype=int) for _ in range(2))
         near_level, by_tail = (np.zeros(shape, dtype=bool) for _ in range(2))
-        return cls(p, p_family, tail, low, high, near_level, draws, by_tail)
+        return cls(value, p, p_family, tail, low, high, near_level, draws, by_tail)
 
     @classmethod
     def counted(cls, observed: np.ndarray, values: np.ndarray, weights: np.ndarray | None = None) -> "Chance":
         """Of statistics ``(S,)`` by all arrangements ``(A, S)``, equally likely or with probabilities ``(A,)``."""
-        found = cls.unknown(observed.shape)
+        found = cls.unknown(observed.shape, observed)
         total = 1.0 if weights is not None else float(len(values))
         upper, lower = tails(observed, values, weights)
         found.p[:] = np.where(np.isnan(observed), np.nan, np.minimum(1.0, 2 * np.minimum(upper, lower) / total))
@@ -128,7 +129,7 @@ def run_family(
     family, where they are few enough.
     """
     known = np.flatnonzero(np.isfinite(observed))
-    result = Chance.unknown(observed.shape)
+    result = Chance.unknown(observed.shape, observed)
     if not len(known) or not at:
         return result
     unclear = known.tolist()  # whose own p is still open

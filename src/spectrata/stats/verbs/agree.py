@@ -18,7 +18,7 @@ from spectrata.stats.nulls.correction import over_columns
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.spectral import LEAST_EFFECTIVE, Surrogates
 from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
-from spectrata.stats.observation import Pairs, pairs_of
+from spectrata.stats.observation import NO_VARIANCE, Pairs, pairs_of
 from spectrata.stats.verbs.hops import at_hops
 from spectrata.stats.verbs.reading import Reading, read
 from spectrata.stats.verbs.write_back import write_back
@@ -27,7 +27,6 @@ MOST_NODES = 4_000  # above which no eigenbasis is made, and r has no p
 BASES = ("combinatorial", "random_walk")
 TOO_SMOOTH = "too smooth to judge"
 CONSTANT = "constant on connected parts, which is not tested"
-NO_VARIANCE = "no variance among nodes with a pair"
 NOT_TESTED = f"not tested above {MOST_NODES:,} nodes"
 LONG_NAMES = {
     "r": "correlation of the two signals at the two ends of a pair; at hop 0, of the same node",
@@ -276,7 +275,7 @@ def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:
         return Chance.unknown(shape)
     every = {field.name: np.stack([getattr(one, field.name) for one in chances]) for field in fields(Chance)}
     clear, tail = (every["p_family"] > LEVEL) & ~every["near_level"], every["tail"]
-    found = {name: every[name].max(axis=0) for name in ("p", "p_family", "high", "draws", "by_tail")}
+    found = {name: every[name].max(axis=0) for name in ("value", "p", "p_family", "high", "draws", "by_tail")}
     found["tail"] = np.where((tail == tail[0]).all(axis=0), tail[0], 0)
     found["near_level"] = every["near_level"].any(axis=0) & ~clear.any(axis=0)
     return Chance(low=every["low"].min(axis=0), **found)

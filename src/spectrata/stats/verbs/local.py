@@ -11,7 +11,7 @@ from spectrata.stats.nulls.columns import STEPS, run_columns
 from spectrata.stats.nulls.correction import adjust
 from spectrata.stats.nulls.given import Covariates, read_given
 from spectrata.stats.nulls.stopping import Chance, looks
-from spectrata.stats.observation import Observation
+from spectrata.stats.observation import NO_VARIANCE, Observation
 from spectrata.stats.statistics.local import LocalLikeness
 from spectrata.stats.testing import verdicts
 from spectrata.stats.verbs.hops import at_hops
@@ -145,7 +145,7 @@ def _tested(obs: Observation, covariates: Covariates | None, at: tuple[int, ...]
     pairs, free = obs.pairs, LocalLikeness(obs)
     found: dict[str, Any] = {"r": free.value, "participation": pairs.k}
     if not free.is_defined:
-        return found | {"status": "no variance among nodes with a pair"}
+        return found | {"status": NO_VARIANCE}
     found["status"] = np.where(np.isnan(free.unit), "at the mean of all ends", "ok")
     chance = _chance(free, at, seed)
     found |= {"p": chance.p[:, 0], "tail": chance.tail[:, 0], "side": np.sign(free.own[:, 0])}
