@@ -241,6 +241,12 @@ def test_remarks_say_what_makes_a_hop_weak():
 )
 def test_verdicts(first, second, word):
     assert verdicts(*first, *second, "degree").item() == word
+    assert verdicts(*first, np.nan, 0, "").item() == (word if word == "not tested" else words_without(*first))
+
+
+def words_without(p, tail):
+    """The verdict of one test alone."""
+    return "chance" if p > 0.05 else "alike" if tail > 0 else "unlike"
 
 
 def test_without_draws_a_verdict_is_not_tested_and_a_constant_undefined():

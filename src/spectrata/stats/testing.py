@@ -113,13 +113,6 @@ def verdicts(p: Any, tail: Any, p_given: Any, tail_given: Any, given: str) -> np
     """One word for two tests at the level: alike or unlike where both reject in the same tail.
 
     ``given`` names the covariates of the second test; without a name there is none.
-
-    Examples
-    --------
-    >>> verdicts([0.01, 0.01, 0.2], [1, 1, 1], [0.02, 0.4, 0.01], [1, 1, -1], "degree").tolist()
-    ['alike', 'not beyond degree', 'unlike only given degree']
-    >>> verdicts([0.01, 0.3], [-1, 1], [0.01, 0.6], [1, 1], "degree").tolist(), verdicts(0.01, -1, np.nan, 0, "").item()
-    (['reversed given degree', 'chance'], 'unlike')
     """
     p, tail, p_given, tail_given = map(np.asarray, (p, tail, p_given, tail_given))
     first, second = p <= LEVEL, p_given <= LEVEL  # NaN does not reject

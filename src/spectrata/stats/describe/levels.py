@@ -111,10 +111,8 @@ def rebuild(view: View) -> Stratification:
     """Make the stratification of a result's own graph and hops, decomposed anew when asked."""
     view.require_components("a new decomposition")
     if "bins" in view.ds.attrs:
-        raise ResultError(
-            f"{view.name} has bins of distances, whose pairs a result does not keep; give the Stratification and the "
-            "signal in its place."
-        )
+        words = f"{view.name} has bins of distances, whose pairs a result does not keep"
+        raise ResultError(f"{words}; give the Stratification and the signal in its place.")
     rule = str(view.ds.attrs.get("weights") or "bottleneck")
     return Stratification(graph_of(view.ds), list(view.hops), hop_weights=rule)
 
@@ -126,10 +124,8 @@ def repeated_plan(view: View, algorithms: Sequence[str]) -> Plan:
     if not any(row_of(name).combine for name in algorithms):
         del own["ens_weights"]
     elif str(own["ens_weights"]).startswith("function "):
-        raise ResultError(
-            f"{view.name} was computed with a function for ens_weights, which a result does not keep; give signals "
-            "and a graph with ens={'weights': ...}."
-        )
+        words = f"{view.name} was computed with a function for ens_weights, which a result does not keep"
+        raise ResultError(f"{words}; give signals and a graph with ens={{'weights': ...}}.")
     how = {"dtype": known["dtype"], "n_eigs": known["n_eigs"], "which": known["which"] or "lowest"}
     how |= {"seed": int(view.ds.attrs["seed"]), "keep": (), "diagnose": False}
     return make_plan(algorithms, by_algorithm(own), view.n_nodes, **how)

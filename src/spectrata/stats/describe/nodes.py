@@ -138,10 +138,8 @@ def _factors_of(response: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray],
     def factors(values: np.ndarray) -> np.ndarray:
         found = np.asarray(response(values))
         if found.dtype.kind not in "fiub" or found.shape not in (values.shape, ()):
-            raise OptionError(
-                f"response gave {found.dtype} of shape {found.shape} for {len(values)} eigenvalues; give one real "
-                "factor for each."
-            )
+            words = f"response gave {found.dtype} of shape {found.shape} for {len(values)} eigenvalues"
+            raise OptionError(f"{words}; give one real factor for each.")
         if not np.isfinite(found).all():
             bad = values[~np.isfinite(np.broadcast_to(found, values.shape))]
             raise OptionError(f"response is not finite at the eigenvalue {bad[0]:g}; define it there.")

@@ -135,10 +135,10 @@ def smoothness(
     known = by_column(as_signal(signal, strat.graph), columns, metric)
     field = potential(known, metric, zero_vectors, strat.graph.names)
     values, scale = squarable(known.values, (1, 2))  # squares of 1e300 and 1e-300 have no digits
-    units = squarable(known.values)[0]  # every vector by itself: its length does not matter for its direction
+    unit = squarable(known.values)[0]  # every vector by itself: its length does not matter for its direction
     t = (potential(known, metric, "zero") if field.undefined.any() else field).values
     apart, zeros = SAME_DIRECTION * known.rounding, zero_vectors == "zero"
-    rows = [_per_hop(strat.strata.at(hop), operator, values, units, t, apart, zeros) for hop in strat.hops]
+    rows = [_per_hop(strat.strata.at(hop), operator, values, unit, t, apart, zeros) for hop in strat.hops]
     arrays = {name: np.stack([row[name] for row in rows], axis=1) for name in rows[0]} | _ranks(values)  # (T, H), (T,)
     arrays["dead_rows"] = np.mean(~np.any(known.values != 0, axis=2), axis=1)
     energy, common = np.sum(field.values**2, axis=(1, 2)), np.sum(field.values.mean(axis=1) ** 2, axis=1)
@@ -158,11 +158,9 @@ def _in_units(arrays: dict[str, np.ndarray], scale: np.ndarray) -> dict[str, np.
     """Multiply powers of two back into measures; NaN, with a warning for squares, where that leaves double."""
     fits = representable(scale)  # (T,)
     if not fits.all():
-        warn(
-            f"Dirichlet energies are squares, and those of {np.count_nonzero(~fits)} of {len(fits)} snapshots leave "
-            "the range of double precision: they are NaN, as are lengths that leave it; divide the signal by its "
-            "largest value."
-        )
+        words = f"Dirichlet energies are squares, and those of {np.count_nonzero(~fits)} of {len(fits)} snapshots leave"
+        words += " the range of double precision: they are NaN, as are lengths that leave it"
+        warn(f"{words}; divide the signal by its largest value.")
     found = dict(arrays)
     for name, power in POWERS.items():
         factor = scale if power == 1 else np.where(fits, scale, np.nan) ** 2
@@ -177,13 +175,7 @@ def _over(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _per_hop(
-    stratum: Stratum,
-    operator: Operator,
-    values: np.ndarray,
-    units: np.ndarray,
-    t: np.ndarray,
-    apart: float,
-    zeros: bool,
+    stratum: Stratum, operator: Operator, values: np.ndarray, unit: np.ndarray, t: np.ndarray, apart: float, zeros: bool
 ) -> dict[str, np.ndarray]:
     """Compute the measures of one stratum, ``(T,)`` each; directions farther apart than ``apart`` count as two."""
     roots = 1.0 / np.sqrt(Operator("normalized", operator.self_loops).measure(stratum))
@@ -193,9 +185,8 @@ def _per_hop(
     out["dirichlet"] = edge_sums.edge_lengths(values, stratum.edges) ** 2 @ weights
     scaled = values * roots[:, None]
     out["dirichlet_normalized"] = edge_sums.edge_lengths(scaled, stratum.edges) ** 2 @ weights
-    for row, s in enumerate(units):
-        found = _mean_average_distance(s, stratum.edges, weights, apart, zeros)
-        out["mad"][row], out["mad_sum"][row] = found
+    for row, s in enumerate(unit):
+        out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, stratum.edges, weights, apart, zeros)
         live = np.any(t[row] != 0, axis=1)
         for name, some in (("off_zero", np.full(len(live), True)), ("off_zero_live", live | ~live.any())):
             out[name][row] = _off_zero(stratum, operator, t[row], some)
@@ -213,7 +204,7 @@ def _off_zero(stratum: Stratum, operator: Operator, t: np.ndarray, some: np.ndar
 
 
 def _mean_average_distance(
-    s: np.ndarray, edges: np.ndarray, weights: np.ndarray, apart: float, zeros: bool = False
+    s: np.ndarray, edges: np.ndarray, weights: np.ndarray, apart: float, zeros: bool
 ) -> tuple[float, float]:
     """Compute MAD and its summed form; NaN where a zero vector has an edge, unless ``zeros`` stay as they are."""
     norms = np.linalg.norm(s, axis=1)

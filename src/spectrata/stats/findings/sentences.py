@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 NAMED = 8  # labels that are named one by one
 WEAK = 0.05  # |r| below which a likeness is called weak
-SINGULAR = {"layers": "layer", "epochs": "epoch"}
 # Of each share: what a value above, at and below chance is called (the last two "than chance"), and what of it is.
 DIVIDE = "follows the main divide"
 SHARES = {
@@ -42,7 +41,7 @@ def sentence(one: "Finding", given: str) -> str:
     if one.kind == "undefined":
         return f"{where}{nodes(one.hop)}: not judged ({one.verdict}).".strip()
     said = _likeness(one, given) if one.statistic == "r" else _scale(one, given)
-    text = f"{where}{said}: {_numbers(one)}{_given(one, given)}."
+    text = f"{where}{said}: {_numbers(one, given)}."
     return text[0].upper() + text[1:]
 
 
@@ -67,25 +66,17 @@ def _scale(one: "Finding", given: str) -> str:
     return f"at {hops([one.hop])} the signal {words}"
 
 
-def _numbers(one: "Finding") -> str:
-    if one.statistic == "r":
-        value = f"r = {shown(one.value)}"
-    else:
-        value = f"{100 * one.value:.0f} % of it is in the {SHARES[one.statistic][-1]}"
+def _numbers(one: "Finding", given: str) -> str:
+    is_r, values = one.statistic == "r", (one.value, one.chance_low, one.chance_high, one.value_given)
+    value, low, high, left = (shown(x) if is_r else f"{100 * x:.0f}" for x in values)
+    text = f"r = {value}" if is_r else f"{value} % of it is in the {SHARES[one.statistic][-1]}"
     if np.isnan(one.p_family):
-        return value
-    low, high = (shown(x) if one.statistic == "r" else f"{100 * x:.0f}" for x in (one.chance_low, one.chance_high))
-    unit = "" if one.statistic == "r" else " %"
-    return f"{value} (chance {low} to {high}{unit}, {equals_p(one.p_family)})"
-
-
-def _given(one: "Finding", given: str) -> str:
-    if not given or np.isnan(one.p_family):
-        return ""
-    if np.isnan(one.value_given):
-        return f"; {given} leaves nothing to test"
-    value = f"r = {shown(one.value_given)}" if one.statistic == "r" else f"{100 * one.value_given:.0f} %"
-    return f"; given {given} {value}, {equals_p(one.p_family_given)}"
+        return text
+    unit = "" if is_r else " %"
+    text += f" (chance {low} to {high}{unit}, {equals_p(one.p_family)})"
+    if given and np.isnan(one.value_given):
+        return f"{text}; {given} leaves nothing to test"
+    return f"{text}; given {given} {'r = ' * is_r}{left}{unit}, {equals_p(one.p_family_given)}" if given else text
 
 
 def equals_p(p: float) -> str:
@@ -170,16 +161,7 @@ def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
 
 
 def likeness_words(rows: Sequence["Finding"], diameter: int | None) -> str:
-    """Verdicts of consecutive hops in words, those that say alike or unlike; "from K hops on" ends at the diameter.
-
-    Examples
-    --------
-    >>> from spectrata.stats.findings import Finding
-    >>> words = ["alike", "alike", "chance", "unlike"]
-    >>> rows = [Finding("", "", hop, value=0.5, verdict=word) for hop, word in enumerate(words, start=1)]
-    >>> likeness_words(rows, 4), likeness_words(rows[2:3], 4)
-    ('alike up to 2 hops, less alike than chance from 4 hops on', 'not distinguishable from chance')
-    """
+    """Verdicts of consecutive hops in words, those that say alike or unlike; "from K hops on" ends at the diameter."""
     known = [one for one in rows if one.kind != "undefined"]
     plain = [by_side(one.verdict, one.value) if one.verdict in ("alike", "unlike") else "" for one in rows]
     given = [one.verdict.replace(" only", "") if " given " in one.verdict else "" for one in rows]

@@ -212,9 +212,8 @@ def _judge(one: "xr.Dataset", name: str, place: str, reason: str, scores: str) -
         scores += " as well"
     below, cause = int(np.sum(recent < level)), _cause(one, recent, level)
     control, rank, dead = (float(one.get(other, np.nan)) for other in (CONTROL, "effective_rank", "dead_rows"))
-    return Verdict(
-        kind, name, place, value, level, below, len(recent), control, cause, reason, scores, rank, dead
-    )  # fmt: skip
+    numbers = value, level, below, len(recent), control
+    return Verdict(kind, name, place, *numbers, cause, reason, scores, rank, dead)
 
 
 def _cause(one: "xr.Dataset", recent: np.ndarray, level: float) -> str:
@@ -233,10 +232,8 @@ def _with_control(ds: "xr.Dataset", control: "xr.Dataset") -> "xr.Dataset":
         raise OptionError("control must be layers of a watched model, as w.over_layers(mode='control') gives them.")
     epoch, other = (int(one.attrs["pass_epoch"]) for one in (ds, control))
     if min(epoch, other) >= 0 and epoch != other:
-        raise OptionError(
-            f"The layers are those of epoch {epoch} and control those of epoch {other}, which had other weights; "
-            "give the control of the same evaluation."
-        )
+        words = f"The layers are those of epoch {epoch} and control those of epoch {other}, which had other weights"
+        raise OptionError(f"{words}; give the control of the same evaluation.")
     known = dict(zip(control["snapshot"].values.tolist(), control[MEASURE].values, strict=True))
     values = [known.get(name, np.nan) for name in ds["snapshot"].values.tolist()]
     return ds.drop_vars(CONTROL_RECENT, errors="ignore").assign({CONTROL: ("snapshot", values)})

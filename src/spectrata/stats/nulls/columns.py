@@ -20,11 +20,7 @@ DrawColumns = Callable[[int, int, np.ndarray], np.ndarray]  # start, stop, colum
 
 
 def run_columns(
-    observed: np.ndarray,
-    draw: DrawColumns,
-    at: tuple[int, ...],
-    steps: tuple[int, ...] = STEPS,
-    jumps: np.ndarray | float = 0.0,
+    observed: np.ndarray, draw: DrawColumns, at: tuple[int, ...], steps: tuple[int, ...] = STEPS, jumps: Any = 0.0
 ) -> Chance:
     """Test S statistics of each of C columns, ``observed (C, S)``; orders are the same for every column.
 

@@ -28,7 +28,9 @@ def orders(seed: int, n: int, start: int, stop: int, blocks: np.ndarray | None =
     size = max(1, min(CHUNK, MOST_NUMBERS // max(n, 1)))
     chunks = range(start // size, -(-stop // size))
     found = np.empty((len(chunks) * size, n), dtype=np.int64)
-    by_block = None if blocks is None or not len(blocks) or blocks.min() == blocks.max() else _by_block(blocks)
+    by_block = None  # nodes in the order of their blocks
+    if blocks is not None and len(blocks) and blocks.min() < blocks.max():
+        by_block = np.argsort(blocks.astype(np.int16) if blocks.max() < FEW_BLOCKS else blocks, kind="stable")
 
     def fill(chunk: int) -> None:
         at = (chunk - chunks.start) * size
@@ -50,11 +52,6 @@ def order_batches(
     for first in range(start, stop, step):
         last = min(stop, first + step)
         yield slice(first - start, last - start), orders(seed, n, first, last, blocks)
-
-
-def _by_block(blocks: np.ndarray) -> np.ndarray:
-    """Nodes in the order of their blocks."""
-    return np.argsort(blocks.astype(np.int16) if blocks.max() < FEW_BLOCKS else blocks, kind="stable")
 
 
 def _chunk(seed: int, chunk: int, found: np.ndarray, blocks: np.ndarray | None, by_block: np.ndarray | None) -> None:
@@ -85,7 +82,7 @@ class Arrangements(NamedTuple):
     weights: np.ndarray
 
 
-def arrangements(values: np.ndarray, nodes: np.ndarray, most: int = MOST_ARRANGEMENTS) -> Arrangements | None:
+def arrangements(values: np.ndarray, nodes: np.ndarray) -> Arrangements | None:
     """All different arrangements of the rows of ``values (n, d)`` on ``nodes``, or None where there are too many.
 
     Each has the share of all n! orders that give it. Repeated rows, such as labels and counts, make few arrangements.
@@ -93,14 +90,15 @@ def arrangements(values: np.ndarray, nodes: np.ndarray, most: int = MOST_ARRANGE
     n = len(values)
     _, first, counts = np.unique(values, axis=0, return_index=True, return_counts=True)
     kinds = len(first)
-    if np.prod(np.arange(kinds, max(kinds - len(nodes), 0), -1.0)[:8]) > most:  # those of different kinds alone
+    different = np.prod(np.arange(kinds, max(kinds - len(nodes), 0), -1.0)[:8])  # those of different kinds alone
+    if different > MOST_ARRANGEMENTS:
         return None
     placed = np.empty((1, 0), dtype=np.int64)  # (A, nodes done) kinds of rows
     left = counts[None].astype(np.int64)  # (A, kinds)
     weights = np.ones(1)
     for done in range(len(nodes)):
         parent, kind = np.nonzero(left)
-        if len(parent) > most:
+        if len(parent) > MOST_ARRANGEMENTS:
             return None
         weights = weights[parent] * left[parent, kind] / (n - done)
         placed = np.column_stack([placed[parent], kind])
@@ -111,12 +109,12 @@ def arrangements(values: np.ndarray, nodes: np.ndarray, most: int = MOST_ARRANGE
     return Arrangements(found, weights / weights.sum())
 
 
-def block_orders(blocks: np.ndarray, most: int = MOST_ARRANGEMENTS) -> Arrangements | None:
+def block_orders(blocks: np.ndarray) -> Arrangements | None:
     """All orders within blocks, or None where there are too many."""
     from scipy.special import gammaln
 
     sizes = np.unique(blocks, return_counts=True)[1]
-    if gammaln(sizes + 1.0).sum() > np.log(most + 0.5):  # the logarithm of their number
+    if gammaln(sizes + 1.0).sum() > np.log(MOST_ARRANGEMENTS + 0.5):  # the logarithm of their number
         return None
     members = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
     total = math.prod(math.factorial(len(one)) for one in members)

@@ -5,7 +5,7 @@ import numpy as np
 ROUNDS = 20  # in each round every edge takes part in one proposal
 
 
-def swap_edges(edges: np.ndarray, n_nodes: int, rng: np.random.Generator, rounds: int = ROUNDS) -> np.ndarray:
+def swap_edges(edges: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np.ndarray:
     """Edges ``(m, 2)`` of a random simple graph with the same degrees.
 
     A round pairs the edges at random and proposes to turn each pair ``ab, cd`` into ``ad, cb``. Proposals that make a
@@ -14,7 +14,7 @@ def swap_edges(edges: np.ndarray, n_nodes: int, rng: np.random.Generator, rounds
     """
     x, y = np.array(edges, dtype=np.int64).T.copy()
     known, half = _keys(x, y, n_nodes), len(x) // 2
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         order = rng.permutation(len(x))
         first, second = order[:half], order[half : 2 * half]
         a, b, c, d = x[first], y[first], x[second], y[second]

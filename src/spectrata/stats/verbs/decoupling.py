@@ -11,6 +11,7 @@ from spectrata.errors import OptionError
 from spectrata.inputs.numbers import flag, positive, whole
 from spectrata.inputs.signals import as_signal
 from spectrata.kernels.scaling import squarable
+from spectrata.results.build import along_rows
 from spectrata.stats.labelled import graph_variables, made_from, node_coordinates
 from spectrata.stats.nulls.columns import run_columns
 from spectrata.stats.nulls.correction import adjust
@@ -109,14 +110,12 @@ def decoupling(
     if values.shape[2] > n:  # as many columns as nodes have the same norms over columns
         values = np.asarray(np.linalg.qr(values.transpose(0, 2, 1), mode="r")).transpose(0, 2, 1)
     found = [_Index(Surrogates(basis, one, seed), cutoff).tested(at) for one in values]
-    time = known.snapshots is not None
     variables: dict[str, Any] = graph_variables(strat.graph)
     for name in found[0]:
         array = np.stack([one[name] for one in found])
-        variables[name] = (("snapshot",) * time + ("node",) * (array.ndim - 1), array if time else array[0])
-    coords = node_coordinates(strat.graph) | ({"snapshot": list(known.snapshots or ())} if time else {})
+        variables[name] = along_rows(array, ("snapshot", "node")[: array.ndim], known.axes)
     facts = {"kind": "decoupling", "hop": hop, "draws": max(at, default=0), "seed": seed}
-    ds = xr.Dataset(variables, coords, made_from(strat, operator) | facts)
+    ds = xr.Dataset(variables, node_coordinates(strat.graph) | known.axes, made_from(strat, operator) | facts)
     for name in variables:
         ds[name].attrs["long_name"] = LONG_NAMES[name]
     return ds
@@ -135,9 +134,8 @@ class _Index:
         if cutoff is None:
             energy = np.bincount(spaces, np.sum(surrogates.coefficients**2, axis=1))
             if not energy.sum() > 0:
-                raise OptionError(
-                    "The signal is zero on every node of a snapshot, and zero has no frequencies; leave it out."
-                )
+                words = "The signal is zero on every node of a snapshot, and zero has no frequencies"
+                raise OptionError(f"{words}; leave it out.")
             self.low = spaces <= int(np.searchsorted(np.cumsum(energy), HALF * energy.sum(), side="left"))
         else:
             self.low = values <= cutoff + basis.tolerance * basis.norm

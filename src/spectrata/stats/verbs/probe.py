@@ -270,9 +270,8 @@ def _features(features: Any, graph: Graph, seed: int) -> np.ndarray:
     """Read features ``(n, d)``, dense or sparse, in the graph's order, on at most 128 of their singular directions."""
     if sp.issparse(features):
         if features.shape[0] != graph.n_nodes:
-            raise NodeCountError(
-                f"The features have {features.shape[0]} rows, but the graph has {graph.n_nodes} nodes."
-            )
+            words = f"The features have {features.shape[0]} rows"
+            raise NodeCountError(f"{words}, but the graph has {graph.n_nodes} nodes.")
         x: Any = sp.csr_array(features, dtype=np.float64)
     else:
         known = as_signal(features, graph)

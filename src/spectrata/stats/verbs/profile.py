@@ -59,7 +59,6 @@ class Profile:
 
     @property
     def hops(self) -> tuple[Any, ...]:
-        """Hops of the strata."""
         return self.strat.hops
 
     @cached_property
@@ -147,15 +146,7 @@ class Profile:
         return np.sum(found[pairs[:, 0]] * found[pairs[:, 1]], axis=1) * known.total / ends.variation[0]
 
     def headline(self, name: str = "", column: Any = None, snapshot: Any = None) -> str:
-        """The answer in one line; ``name`` is that of the signal.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> found = profile(nx.karate_club_graph(), "club", weights=False)
-        >>> found.headline("club")
-        'club: alike up to 2 hops, unlike at 3 and 4 hops'
-        """
+        """The answer in one line; ``name`` is that of the signal."""
         diameter = self.strat.diameter
         words = likeness_words(self.of(column, snapshot), None if diameter is None else int(diameter))
         return f"{name}: {words}" if name else words[0].upper() + words[1:]
@@ -238,9 +229,8 @@ def _tested(reading: Reading, asked: dict[str, Any], result: Any = None) -> Prof
 def _of_run(ds: "xr.Dataset", asked: dict[str, Any]) -> Profile:
     layers = layers_of(ds)
     if "magnitude" not in layers:
-        raise ResultError(
-            "This run holds no spectra, and so no graph; use w.report(path), or watch with algorithms='gft'."
-        )
+        words = "This run holds no spectra, and so no graph"
+        raise ResultError(f"{words}; use w.report(path), or watch with algorithms='gft'.")
     try:
         reading = of_result(layers, None, "auto", "joint")
     except SpectrataError:  # without a signal
