@@ -91,24 +91,19 @@ def compare(
     Dataset
         Over ``(algorithm, [snapshot,] hop)``:
 
-        ``correlation``, ``chance_low``, ``chance_high``
-            Pearson correlation of the two spectra over components, means taken off, and 2.5 and 97.5 % of it with the
-            eigenspaces of b in random order (NaN without draws).
-        ``cosine``, ``cosine_flat_a``, ``cosine_flat_b``
-            Cosine of the two, and of each with a flat spectrum: a cosine that is not larger is not evidence.
-        ``largest_difference``, ``at_eigenvalue``, ``at_eigenspace``
-            Largest change, b less a, of spectra of unit length, and where; NaN where the two do not differ.
-        ``wasserstein``
-            Distance between the distributions of energy along the eigenvalue axis, in units of the eigenvalue.
-        ``energy_shift(..., band)``
-            Share of energy off zero in each band, b less a.
-        ``shift_low``, ``shift_high``, ``shift_p`` (..., band)
-            For gft, where both results keep their signals: the interval that holds the shifts of all bands in 95 % of
-            random exchanges, and a p corrected over the bands of a hop (the largest shift, in units of its own
-            spread). Not corrected over hops, snapshots and algorithms. Of more than ten snapshots the first and the
-            last are tested. ``shift_test`` says why there is none.
-        ``off_zero_a``, ``off_zero_b``
-            Share of GFT energy off zero, where both hold gft.
+        - ``correlation``, ``chance_low``, ``chance_high``: Pearson correlation of the two spectra over components, and
+          2.5 and 97.5 % of it with the eigenspaces of b in random order (NaN without draws);
+        - ``cosine``, ``cosine_flat_a``, ``cosine_flat_b``: cosine of the two, and of each with a flat spectrum: a
+          cosine that is not larger is not evidence;
+        - ``largest_difference``, ``at_eigenvalue``, ``at_eigenspace``: largest change, b less a, of spectra of unit
+          length, and where; NaN where the two do not differ;
+        - ``wasserstein``: distance between the distributions of energy along the axis of eigenvalues, in their units;
+        - ``energy_shift(..., band)``: share of energy off zero in each band, b less a;
+        - ``shift_low``, ``shift_high``, ``shift_p`` (..., band), for gft, where both results keep their signals: the
+          interval that holds the shifts of all bands in 95 % of random exchanges, and a p corrected over the bands of
+          a hop (the largest shift, in units of its own spread), not over hops, snapshots and algorithms. Of more than
+          ten snapshots the first and the last are tested. ``shift_test`` says why there is none;
+        - ``off_zero_a``, ``off_zero_b``: share of GFT energy off zero, where both hold gft.
 
     Notes
     -----

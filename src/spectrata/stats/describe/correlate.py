@@ -39,8 +39,7 @@ def correlate(ds: xr.Dataset, score: Any, *, of: str = "gradient_norm", confiden
     Notes
     -----
     Intervals by Fisher's transform with standard error :math:`1/\sqrt{T-3}`, for Spearman
-    :math:`\sqrt{(1+\rho^2/2)/(T-3)}` (Bonett
-    and Wright 2000). They hold for one correlation at a time.
+    :math:`\sqrt{(1+\rho^2/2)/(T-3)}` (Bonett and Wright 2000). They hold for one correlation at a time.
 
     Examples
     --------

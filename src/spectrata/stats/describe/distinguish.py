@@ -22,8 +22,8 @@ def distinguish(
     r"""Tell two groups of signals apart by their spectra, with permutation p-values.
 
     For every two snapshots the mean and the maximum over components of :math:`|M - M'|`; then the Wasserstein
-    distances between the distributions of these numbers over pairs across the groups (AB) and within them (AA, BB).
-    Low distances mean that the groups cannot be told apart.
+    distances between the distributions of these numbers over pairs across the groups (AB) and within them (AA, BB):
+    low where the groups cannot be told apart.
 
     Parameters
     ----------

@@ -57,8 +57,8 @@ def filter_signal(
     ----------
     graph : graph-like, path or Stratification
         A Stratification also names the Laplacian; "combinatorial" for a graph.
-    signal : array, mapping, DataFrame, DataArray, tensor or path
-        As for :func:`spectrata.spectra`.
+    signal, weights
+        As for :func:`spectrata.spectra`; no weights with a Stratification.
     band : (float or None, float or None)
         Keep eigenvalues in ``(lower, upper]``. ``(0, 1)`` leaves the components at eigenvalue 0 out; ``(None, 1)``
         keeps them: a low-pass. ``(1, None)`` is a high-pass.
@@ -66,8 +66,6 @@ def filter_signal(
         Which stratum.
     response : callable, instead of ``band``
         ``h``, from an array of eigenvalues to one of factors.
-    weights
-        As for :func:`spectrata.spectra`; not with a Stratification.
     exact : bool, optional
         True decomposes the graph; False uses polynomials of the Laplacian, for large graphs. By default up to 2,000
         nodes are decomposed.
@@ -188,16 +186,12 @@ def node_energy(
     ----------
     graph : graph-like, path or Stratification
         A Stratification also names the Laplacian; "combinatorial" for a graph.
-    signal : array, mapping, DataFrame, DataArray, tensor or path
-        As for :func:`spectrata.spectra`.
+    signal, weights, metric, zero_vectors
+        As for :func:`spectrata.spectra`; no weights with a Stratification.
     bands : int or sequence of float
         Number of bands over the whole spectrum, or their edges, ascending.
     hops : int, iterable of int or None
         ``2``: up to 2; a list: exactly these; None: all (of a Stratification: its own).
-    weights
-        As for :func:`spectrata.spectra`; not with a Stratification.
-    metric, zero_vectors
-        As for :func:`spectrata.spectra`.
     spacing : {"log", "width", "count"}
         Bands of equal width, or with equal numbers of eigenvalues.
     exact, tol, steps
@@ -216,8 +210,7 @@ def node_energy(
     Notes
     -----
     Bands are ``(lower, upper]``, the last takes all that lies above, and what lies below the first edge is in none.
-    An eigenvalue within its own error bound of an edge counts as lying on it, and eigenvalues that their error
-    bounds do not tell apart stay together.
+    Eigenvalues near an edge are treated as in :func:`spectrata.filter_signal`.
 
     Examples
     --------

@@ -45,14 +45,12 @@ def response(
         A Stratification also names the Laplacian.
     algorithm : str
         With its default options; give results for others.
-    hops, weights
-        As for :func:`spectrata.spectra`; not with a Stratification or results.
+    hops, weights, metric, seed
+        As for :func:`spectrata.spectra`, the same for both signals; no hops and weights with a Stratification, none of
+        them with results. "auto" is angular when both signals have several columns, otherwise euclidean.
     level : {"band", "eigenspace"}
     bands : int
         Number of bands off zero, equal counts of components.
-    metric, seed
-        As for :func:`spectrata.spectra`, the same for both signals; read from the results when they are given.
-        "auto" is angular when both signals have several columns, otherwise euclidean.
 
     Returns
     -------
@@ -63,12 +61,11 @@ def response(
 
     Notes
     -----
-    There is no p. A step that does not use the graph is a map of every node's own vector,
-    :math:`y(x) = f(s(x))`. For a smooth input such a map changes the shares too: ReLU of a slow wave has fast
-    harmonics. And where no two nodes have the same vector, every output is such a map for some f, so that two signals
-    alone cannot tell whether the step used the graph. Permuted residuals of a linear fit, of a smooth fit and swaps
-    between nodes of similar input were tried as nulls; each of them rejects far more often than its level for ReLU or
-    row normalisation.
+    There is no p. A step that does not use the graph maps every node's own vector, :math:`y(x) = f(s(x))`, and for a
+    smooth input such a map changes the shares too: ReLU of a slow wave has fast harmonics. Where no two nodes have the
+    same vector, every output is such a map for some f, so that two signals cannot tell whether the step used the
+    graph. Permuted residuals of a linear and of a smooth fit, and swaps between nodes of similar input, reject far more
+    often than their level for ReLU or row normalisation.
 
     A valid test exists where the step can be run on an input of your choice: vectors drawn independently for the
     nodes stay exchangeable under every map of single nodes, so that

@@ -65,10 +65,9 @@ def smoothness(
     graph : graph-like, path or Stratification
         A Stratification also names the Laplacian whose zero components ``off_zero`` leaves out, and whether nodes have
         self-loops, for ``off_zero`` and ``dirichlet_normalized``.
-    signal : array, mapping, DataFrame, DataArray, tensor or path
-        As for :func:`spectrata.spectra`. All measures but ``off_zero`` read the signal as given.
-    hops, weights
-        As for :func:`spectrata.spectra`; not with a Stratification. Without weights all are 1.
+    signal, hops, weights
+        As for :func:`spectrata.spectra`; no hops and weights with a Stratification. All measures but ``off_zero`` read
+        the signal as given. Without weights all are 1.
     columns : {"joint", "separate"}
         The d columns as one vector per node, or as d signals of one number each, along a dimension ``column``.
     metric, zero_vectors
@@ -83,24 +82,23 @@ def smoothness(
 
         ``dirichlet``, ``dirichlet_share``
             :math:`\sum_{xy} w \|s(x) - s(y)\|^2`, each edge once, or :math:`tr(S^T L S)`; and divided by
-            :math:`\|S\|_F^2`. Reads weights. Zero exactly when
-            the signal is constant on every connected part: the axiom of a node-similarity measure [1]_.
+            :math:`\|S\|_F^2`. Zero exactly when the signal is constant on every connected part: the axiom of a
+            node-similarity measure [1]_.
         ``dirichlet_mean``
-            :math:`\frac1n \sum_x \sum_{y \sim x} w \|s(x) - s(y)\|^2`, the normalisation of [1]_: 2/n times
-            ``dirichlet``. Reads weights.
+            :math:`\frac1n \sum_x \sum_{y \sim x} w \|s(x) - s(y)\|^2`, as in [1]_: 2/n times ``dirichlet``.
         ``dirichlet_normalized``, ``dirichlet_normalized_share``
             :math:`\sum_{xy} w \|s(x)/\sqrt{d_x} - s(y)/\sqrt{d_y}\|^2`, the normalised Laplacian, with
-            :math:`d` the sum of weights, plus 1 with ``self_loops``. Reads weights. Zero when vectors are
-            proportional to :math:`\sqrt d`, not when they are equal, so not a node-similarity measure [3]_.
+            :math:`d` the sum of weights, plus 1 with ``self_loops``. Zero when vectors are proportional to
+            :math:`\sqrt d`, not when they are equal, so not a node-similarity measure [3]_.
         ``mad``
             Mean average distance [4]_: :math:`1 - \cos` averaged over the neighbours of a node at a positive distance,
             then over the nodes that have such neighbours; 0 where no node has one. Directions that differ by less than
-            16 times the rounding error of the signal as given are at distance 0. Reads weights.
+            16 times the rounding error of the signal as given are at distance 0.
         ``mad_sum``
-            :math:`1 - \cos` summed over all neighbours and averaged over all nodes, as written in [1]_. Reads weights.
+            :math:`1 - \cos` summed over all neighbours and averaged over all nodes, as written in [1]_.
         ``off_zero``
-            Share of GFT energy off the zero components of the Laplacian. Reads weights for "random_walk" and
-            "normalized", whose nodes count by their degrees.
+            Share of GFT energy off the zero components of the Laplacian. Weights count for "random_walk" and
+            "normalized" alone, whose nodes count by their degrees.
         ``off_zero_live``
             The same over the live nodes, those whose vector is not zero, with :math:`t` the signal as the metric
             reads it: :math:`1 - \sum_{parts} \|\sum_{live} t\|^2 / n_{live}` over :math:`\sum_{live} \|t\|^2`. One

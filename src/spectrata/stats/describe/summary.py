@@ -56,13 +56,12 @@ def summary(ds: xr.Dataset, *, bands: int = 4) -> pd.DataFrame:
     -------
     DataFrame
         The first printed lines state when several columns are compared by direction, and when the error of a
-        magnitude may exceed 1e-6 of the largest. ``norm`` of the magnitudes;
-        ``off_zero`` (gft only); ``lowest`` and ``highest``: share of energy off zero in the first and last band (for
-        a random signal about 1 / bands; NaN for a band without components); ``centroid``: mean eigenvalue weighted by
-        energy off zero; ``peak``: eigenvalue of the strongest eigenspace
-        per component; ``cosine_flat``: cosine with a flat spectrum; ``eigenspaces`` and ``ambiguous``: distinct
-        eigenvalues, and components inside repeated ones; ``status``. Of a correlogram or a calibration: the
-        statistic, its interval of chance, ``p`` and, where there is one, ``q`` of every cell.
+        magnitude may exceed 1e-6 of the largest. ``norm`` of the magnitudes; ``off_zero`` (gft only); ``lowest`` and
+        ``highest``: share of energy off zero in the first and last band (for a random signal about 1 / bands; NaN for
+        a band without components); ``centroid``: mean eigenvalue weighted by energy off zero; ``peak``: eigenvalue of
+        the strongest eigenspace per component; ``cosine_flat``: cosine with a flat spectrum; ``eigenspaces`` and
+        ``ambiguous``: distinct eigenvalues, and components inside repeated ones; ``status``. Of a correlogram or a
+        calibration: the statistic, its interval of chance, ``p`` and, where there is one, ``q`` of every cell.
 
     Examples
     --------

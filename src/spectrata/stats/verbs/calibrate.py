@@ -71,14 +71,12 @@ def calibrate(
     graph : graph-like, path or Stratification
         Or a result: its graph, operator and options are used, and its signal where it kept one. The bands of a result
         of :func:`spectrata.band_spectra` are tested as they are; each draw then costs as much as the signal.
-    signal : array, mapping, DataFrame, DataArray, tensor or path
-        As for :func:`spectrata.spectra`; snapshots are tested one by one.
+    signal, metric, columns
+        As for :func:`spectrata.spectra`; snapshots are tested one by one, and q counts all columns.
     algorithms : str or list of str
         "gft" by default.
     hops, weights
         As for :func:`spectrata.spectra`; not with a Stratification, which also names the Laplacian.
-    metric, columns
-        As for :func:`spectrata.spectra`; q counts all columns.
     null : {"permutation", "rotate", "rewire"} or a signal with snapshots
         "permutation": the nodes' vectors in random order. "rotate": random signals with the same mean and covariance
         of columns and no preferred direction among nodes. "rewire": random graphs with the same degrees and the signal

@@ -61,14 +61,12 @@ def decoupling(
     ----------
     graph : graph-like, path or Stratification
         A connectome, usually with ``weights=True``.
-    signal : array, mapping, DataFrame, DataArray, tensor or path
-        As for :func:`spectrata.spectra`; read as it is, without a metric.
+    signal, weights
+        As for :func:`spectrata.spectra`; the signal is read as it is, without a metric.
     hop : int
         Which stratum.
     cutoff : float, optional
         The largest eigenvalue that counts as low; by default it halves the energy.
-    weights
-        Edge weights, as for :func:`spectrata.spectra`.
     laplacian : {"normalized", "random_walk", "combinatorial"}
         The paper has the first.
     self_loops : bool

@@ -66,9 +66,7 @@ def local(
     Parameters
     ----------
     graph : graph-like, path or Stratification
-    signal : array, mapping, DataFrame, DataArray, tensor or path
-        Numbers, vectors or texts, as for :func:`spectrata.correlogram`.
-    hops, labels, columns, metric, weights, given
+    signal, hops, labels, columns, metric, weights, given
         As for :func:`spectrata.correlogram`.
     draws : int, optional
         Orders; by default 999, and 9,999 for nodes whose p is small.

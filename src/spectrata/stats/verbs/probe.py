@@ -151,13 +151,14 @@ def probe(
     Each view of the features is scored by cross-validation of a regularised linear model on the training nodes:
     the features alone, averaged over neighbours by the operator S of GCN, beside their neighbours' mean, and others.
     Neighbours help where the gain over the features alone exceeds two corrected standard errors, with the view chosen
-    inside the folds, and exceeds the gain on every rewired graph with the same degrees.
+    inside the folds, and the gain on every rewired graph with the same degrees.
 
     Parameters
     ----------
     graph : graph-like, path or Stratification
     features : array, sparse matrix, DataFrame, tensor or path
-        One row per node, as for :func:`spectrata.spectra`. The features of all nodes are used.
+        One row per node, as for :func:`spectrata.spectra`. The features of all nodes are used: the estimate is
+        transductive.
     labels : array, mapping, Series, or the name of a node attribute
         Classes (text, whole numbers, truth values) or numbers. Only the labels of training nodes are read.
     train : sequence of nodes or boolean mask, optional
@@ -167,7 +168,7 @@ def probe(
     views : iterable of str, optional
         Some of the views; "features alone" is always among them.
     weights
-        Edge weights, as for :func:`spectrata.spectra`.
+        As for :func:`spectrata.spectra`.
     repeats : int, optional
         How often the 5 folds are drawn; by default up to 5, as many as take about a minute.
     rewired : int
@@ -185,8 +186,7 @@ def probe(
     -----
     The score is the ROC AUC, one class against the rest, averaged over classes, or R2. The model is a logistic
     regression with C = .05 (ridge regression for numbers) on at most 128 singular directions of the features,
-    standardised in each training fold, and at most 10,000 training nodes. The singular directions use the features of
-    all nodes, and so do the views: the estimate is transductive.
+    standardised in each training fold, and at most 10,000 training nodes.
 
     Examples
     --------

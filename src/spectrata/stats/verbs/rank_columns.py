@@ -64,10 +64,9 @@ def rank_columns(
 
     Notes
     -----
-    Columns are ordered by p, and where p is the smallest that the permutations can give, by ``effect``. ``reach``
-    selects the columns that are alike or unlike and tests their farther hops in order: a hop passes if both p are at
-    most .05 times the share of columns that are selected, and the first that fails ends the reach (Benjamini and
-    Bogomolov 2014).
+    Columns are ordered by p, and where p is the smallest that the permutations can give, by ``effect``. The farther
+    hops of the columns that are alike or unlike are tested in order: a hop passes if both p are at most .05 times the
+    share of these columns, and the first that fails ends the reach (Benjamini and Bogomolov 2014).
 
     Examples
     --------
