@@ -128,11 +128,11 @@ def test_q_counts_hops_bands_and_columns():
 
 def test_rotated_signals_keep_mean_and_covariance_and_no_direction():
     rng = np.random.default_rng(0)
-    values = rng.normal(size=(1, 12, 3)) * [1, 2, 3] + 5.0
-    drawn = rotate_signal(values, 400, rng)[0]  # (draws, n, d)
-    np.testing.assert_allclose(drawn.mean(axis=1), np.broadcast_to(values[0].mean(axis=0), (400, 3)))
+    values = rng.normal(size=(12, 3)) * [1, 2, 3] + 5.0
+    drawn = rotate_signal(values, 400, rng)  # (draws, n, d)
+    np.testing.assert_allclose(drawn.mean(axis=1), np.broadcast_to(values.mean(axis=0), (400, 3)))
     for one in drawn[:5]:
-        np.testing.assert_allclose(np.cov(one.T), np.cov(values[0].T))
+        np.testing.assert_allclose(np.cov(one.T), np.cov(values.T))
     spread = (drawn - drawn.mean(axis=1, keepdims=True)).var(axis=0)
     np.testing.assert_allclose(spread, np.broadcast_to(spread.mean(axis=0), spread.shape), rtol=0.35)
     found = st.calibrate(STRAT, SIGNAL, null="rotate", level="band", draws=999).sel(algorithm="gft", hop=1)

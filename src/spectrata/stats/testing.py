@@ -160,26 +160,11 @@ class Results:
         self.q = tuple(_over_columns(one.p_family) for one in self.made)
         for chance, q in zip(self.made, self.q, strict=True) if many else ():
             chance.near_level[:, :, many] = chance.near_by_q(q, n)[:, :, many]
-
-    @property
-    def given(self) -> str:
-        """What the second test is given: "degree", "covariates", or nothing where there is none."""
-        return "" if self.covariates is None else self.covariates.name
-
-    @property
-    def draws(self) -> int:
-        """The most orders behind any p."""
-        return int(self.made.chance.draws.max(initial=0))
-
-    @property
-    def decides(self) -> tuple[np.ndarray, ...]:
-        """The corrected p of both tests that verdicts rest on: q where columns are tested one by one."""
-        return self.q if self.reading.separate else tuple(one.p_family for one in self.made)
-
-    @property
-    def near_level(self) -> np.ndarray:
-        """Whether a decision could differ with other orders."""
-        return self.made.chance.near_level | self.made.given.near_level
+        self.given = "" if self.covariates is None else self.covariates.name  # or "degree", or "covariates"
+        self.draws = int(self.made.chance.draws.max(initial=0))  # the most behind any p
+        # Corrected p that verdicts rest on: q where columns are tested one by one.
+        self.decides = self.q if reading.separate else tuple(one.p_family for one in self.made)
+        self.near_level = self.made.chance.near_level | self.made.given.near_level
 
     def verdicts(self) -> np.ndarray:
         """The words of all tests as tests of r, ``(S, T, C, H)``."""

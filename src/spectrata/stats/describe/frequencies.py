@@ -57,26 +57,14 @@ class ByEigenvectors(_AtNodes):
     def __init__(self, strat: Stratification, hop: int, operator: Operator, tol: float) -> None:
         stratum, self.tol = strat.strata.at(hop), tol
         super().__init__(hop, operator, stratum.parts, operator.measure(stratum) if operator.has_measure else None)
-        self.basis: EigenBasis = strat.basis(hop)
-
-    @cached_property
-    def rounding(self) -> np.ndarray:
-        """Bounds on the error of each eigenvalue: the norm of its residual, ``(n,)``."""
-        basis = self.basis
+        basis: EigenBasis = strat.basis(hop)
         measured = basis.column_residual
         if measured is None:
             measured = np.where(basis.is_zero, 0.0, sum_rounding(basis.n) * basis.norm)
-        return measured + np.finfo(float).eps * np.abs(basis.values)
-
-    @cached_property
-    def spaces(self) -> np.ndarray:
-        """Index of the eigenvalues that cannot be told apart, ``(n,)``."""
-        return spaces_of(self.basis.values, self.basis.is_zero, self.rounding[1:] + self.rounding[:-1])
-
-    @cached_property
-    def values(self) -> np.ndarray:
-        """The mean of the eigenvalues that cannot be told apart, ``(n,)``."""
-        return (np.bincount(self.spaces, self.basis.values) / np.bincount(self.spaces))[self.spaces]
+        # Bounds on the error of each eigenvalue, by the norm of its residual; which cannot be told apart; their means.
+        self.basis, self.rounding = basis, measured + np.finfo(float).eps * np.abs(basis.values)  # (n,), as below
+        self.spaces = spaces_of(basis.values, basis.is_zero, self.rounding[1:] + self.rounding[:-1])
+        self.values = (np.bincount(self.spaces, basis.values) / np.bincount(self.spaces))[self.spaces]
 
     @property
     def spectrum(self) -> Spectrum:

@@ -6,8 +6,6 @@ r"""Likeness of every node with its neighbours: the parts of r_K by node.
 Under the null the node keeps its value and the others change places; the mean and the denominator stay as observed.
 """
 
-from functools import cached_property
-
 import numpy as np
 
 from spectrata.stats.nulls.orders import order_batches
@@ -21,35 +19,20 @@ class LocalLikeness:
     """
 
     def __init__(self, obs: Observation, residual: np.ndarray | None = None, blocks: np.ndarray | None = None) -> None:
-        self.obs, self.blocks = obs, blocks
-        pairs = obs.pairs
+        pairs, self.blocks = obs.pairs, blocks
         self.nodes, self.matrix, self.k = pairs.nodes, pairs.matrix, pairs.k
-        values = obs.values
-        centred = values - self.k @ values[self.nodes] / pairs.total
+        centred = obs.values - self.k @ obs.values[self.nodes] / pairs.total
         self.own = centred[self.nodes]  # (m, d)
         self.variation = float(self.k @ np.sum(self.own**2, axis=1))
         self.moving = centred if residual is None else residual
         self.staying = None if residual is None else (centred - residual)[self.nodes]
-
-    @cached_property
-    def is_defined(self) -> bool:
-        """Whether the values vary at the ends of pairs."""
-        return bool(self.variation > self.obs.rounding**2 * self.obs.pairs.total)
-
-    @cached_property
-    def value(self) -> np.ndarray:
-        """r_i, shape (m,); NaN without variance."""
-        if not self.is_defined:
-            return np.full(len(self.nodes), np.nan)
-        return np.sum(self.own * (self.matrix @ self.own), axis=1) / self.variation
-
-    @cached_property
-    def unit(self) -> np.ndarray:
-        """A size of r_i for each node, so that ties are told at the same scale; NaN for a node at the mean."""
-        length = np.linalg.norm(self.own, axis=1)
-        spread = np.sqrt(self.variation / self.k.sum())
-        found = length * self.k * spread / self.variation if self.is_defined else np.full(len(length), np.nan)
-        return np.where(length > np.maximum(self.obs.rounding, 1e-13), found, np.nan)
+        self.is_defined = bool(self.variation > obs.rounding**2 * pairs.total)
+        variation = self.variation if self.is_defined else np.nan
+        self.value = np.sum(self.own * (self.matrix @ self.own), axis=1) / variation  # r_i, (m,)
+        length, spread = np.linalg.norm(self.own, axis=1), np.sqrt(variation / self.k.sum())
+        # A size of r_i for each node, so that ties are told at the same scale; NaN for a node at the mean.
+        known = length > np.maximum(obs.rounding, 1e-13)
+        self.unit = np.where(known, length * self.k * spread / variation, np.nan)
 
     def permuted(self, start: int, stop: int, some: np.ndarray, seed: int) -> np.ndarray:
         """r_i over its unit for some nodes, by position, under orders ``start`` to ``stop - 1``: ``(B, s)``."""

@@ -1,7 +1,7 @@
 """Agreement of two maps beyond their smoothness."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cache, partial
 from typing import Any
 
@@ -16,8 +16,8 @@ from spectrata.stats.labelled import labelled
 from spectrata.stats.nulls.columns import MANY, run_columns
 from spectrata.stats.nulls.correction import over_columns
 from spectrata.stats.nulls.orders import orders
-from spectrata.stats.nulls.spectral import LEAST_EFFECTIVE, Surrogates
 from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
+from spectrata.stats.nulls.surrogates import LEAST_EFFECTIVE, Surrogates
 from spectrata.stats.observation import NO_VARIANCE, Pairs, pairs_of
 from spectrata.stats.verbs.hops import at_hops
 from spectrata.stats.verbs.reading import Reading, read
@@ -111,39 +111,38 @@ def agree(
     """
     one_of(null, "null", ("spectral", "permutation"))
     strat, seed = at_hops(graph, hops, weights), whole(seed, "seed", 0)
-    compared = _read(strat, a, b, columns, metric)
-    n, table, notes = strat.graph.n_nodes, compared.reading.separate, [compared.reading.note]
+    one, many, rounding, reading = _read(strat, a, b, columns, metric)
+    n, table, notes = strat.graph.n_nodes, reading.separate, [reading.note]
     at = looks(n, draws)
     ends = [same_node(n), *(pairs_of(strat, hop) for hop in strat.hops)]
-    value = np.column_stack([Agreement(one, compared.many, compared.rounding).of(compared.one)[0] for one in ends])
+    value = np.column_stack([Agreement(pairs, many, rounding).of(one)[0] for pairs in ends])
     status = np.where(np.isnan(value), NO_VARIANCE, "ok").astype(object)  # (C, H)
     facts: dict[str, Any] = {"kind": "agree", "null": null, "draws": max(at, default=0), "seed": seed}
     sources: list[tuple[Draw, np.ndarray]] = []
     if null == "permutation":
-        one = compared.one[..., 0]
-        sources = [(lambda start, stop: np.moveaxis(one[orders(seed, n, start, stop)], 0, 2), compared.many)]
+        sources = [(lambda start, stop: np.moveaxis(one[orders(seed, n, start, stop), :, 0], 0, 2), many)]
     elif n > MOST_NODES:
         status[status == "ok"] = NOT_TESTED
         notes.append(f"Above {MOST_NODES:,} nodes r has no p.")
     else:
         near = strat if strat.hops[0] == 1 or not isinstance(strat.hops[0], int) else Stratification(strat.graph, 1)
-        sides = [(compared.one, compared.many), (compared.many, compared.one)][: 1 if table else 2]
+        sides = [(one, many), (many, one)][: 1 if table else 2]
         made = [
             (Surrogates(near.basis(near.hops[0], name), moving[:, :, 0], seed, 2 * side + at_basis), fixed)
             for at_basis, name in enumerate(BASES)
             for side, (moving, fixed) in enumerate(sides)
         ]
-        facts["effective"] = min(one.effective for one, _ in made)
-        sources = [(one.draw, fixed) for one, fixed in made]
+        facts["effective"] = min(moving.effective for moving, _ in made)
+        sources = [(moving.draw, fixed) for moving, fixed in made]
         if facts["effective"] < LEAST_EFFECTIVE:
             status[status == "ok"] = TOO_SMOOTH if facts["effective"] > 0 else CONSTANT
         first = near.strata.at(near.hops[0])
-        status[_is_flat(compared.many, first.parts)] = CONSTANT
+        status[_is_flat(many, first.parts)] = CONSTANT
         notes += ["What is constant on connected parts is not tested."] if first.n_parts > 1 else []
     tested = np.where(status == "ok", value, np.nan)
     if not at or np.isnan(tested).all():
         sources = []
-    found = _largest([_chance(draw, many, ends, tested, compared.rounding, at) for draw, many in sources], value.shape)
+    found = _largest([_chance(draw, fixed, ends, tested, rounding, at) for draw, fixed in sources], value.shape)
     q = over_columns(found.p_family)
     if len(q) > MANY:
         found.near_level[:] = found.near_by_q(q, n)
@@ -152,10 +151,10 @@ def agree(
     arrays |= {"verdict": verdict, "near_level": found.near_level, "chance_low": found.low, "chance_high": found.high}
     arrays |= {"status": status.astype(str)}
     by_number = all(isinstance(hop, (int, np.integer)) for hop in strat.hops)
-    coords = {"hop": [0 if by_number else "0", *strat.hops], "n_pairs": ("hop", [len(one.ends) for one in ends])}
+    coords = {"hop": [0 if by_number else "0", *strat.hops], "n_pairs": ("hop", [len(pairs.ends) for pairs in ends])}
     facts["note"] = " ".join(filter(None, notes))
     every = {name: np.asarray(array)[None] for name, array in arrays.items()}
-    ds = labelled(compared.reading, every, ("hop",), coords, LONG_NAMES, facts)
+    ds = labelled(reading, every, ("hop",), coords, LONG_NAMES, facts)
     if write:
         write_back(graph, ds, "agree")
     return ds
@@ -164,18 +163,13 @@ def agree(
 # ---- signals
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """One signal ``(n, d, 1)`` and those it is compared with ``(n, d, C)``, of a table where they are separate."""
+def _read(
+    strat: Stratification, a: Any, b: Any, columns: str, metric: str
+) -> tuple[np.ndarray, np.ndarray, float, Reading]:
+    """One signal ``(n, d, 1)``, those it is compared with ``(n, d, C)``, their rounding error, and their reading.
 
-    one: np.ndarray
-    many: np.ndarray
-    rounding: float
-    reading: Reading  # of the many
-
-
-def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> Compared:
-    """Both signals; the table, where there is one, becomes the many."""
+    A table, where there is one, becomes the many.
+    """
     first, second = (read(strat, signal, metric=metric, columns=columns) for signal in (a, b))
     for name, reading in (("a", first), ("b", second)):
         if len(reading.columns[0].values) > 1:
@@ -196,7 +190,7 @@ def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> C
     # A constant signal is 0 throughout, whatever its rounding; it must not decide over the other columns.
     error = max((float(obs.rounding) for obs in (one, *others) if obs.rounding < 1), default=0.0)
     many = np.stack([obs.values for obs in others], axis=2)
-    return Compared(one.values[:, :, None], many, error, replace(second, separate=any(tables), snapshots=None))
+    return one.values[:, :, None], many, error, replace(second, separate=any(tables), snapshots=None)
 
 
 def _is_flat(many: np.ndarray, parts: np.ndarray) -> np.ndarray:

@@ -15,8 +15,8 @@ from spectrata.results.build import along_rows
 from spectrata.stats.labelled import graph_variables, made_from, node_coordinates
 from spectrata.stats.nulls.columns import run_columns
 from spectrata.stats.nulls.correction import adjust
-from spectrata.stats.nulls.spectral import Surrogates
 from spectrata.stats.nulls.stopping import looks
+from spectrata.stats.nulls.surrogates import Surrogates
 from spectrata.stats.verbs.hops import at_hops
 
 HALF = 0.5 - 1e-12  # of the energy, up to rounding
