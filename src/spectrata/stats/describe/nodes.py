@@ -16,17 +16,16 @@ from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, as_signal, potential
 from spectrata.kernels.scaling import require_squarable, rescale, squarable
 from spectrata.results.build import along_rows, in_units, with_long_names
-from spectrata.stats.describe.frequencies import HopFrequencies, checked_precision, each_hop, require_room, stratified
+from spectrata.stats.describe.frequencies import HopFrequencies, require_room, stratified
 from spectrata.stats.labelled import graph_variables, made_from, node_coordinates
 
-# The variables of node_energy: dimensions as they are computed, and names in words.
-ENERGIES = {
-    "energy": (("snapshot", "hop", "node", "band"), "energy of each node in each band"),
-    "zero_energy": (("snapshot", "hop", "node"), "energy of each node at eigenvalue 0"),
-    "total_energy": (("snapshot", "hop"), "energy of all nodes at all eigenvalues, also those outside the bands"),
-    "energy_error": (("snapshot", "hop", "band"), "bound on the sum over nodes of the absolute errors of energy"),
-}
+# The variables of node_energy, with their dimensions behind snapshot and hop.
+ENERGIES = {"energy": ("node", "band"), "zero_energy": ("node",), "total_energy": (), "energy_error": ("band",)}
 LONG_NAMES = {
+    "energy": "energy of each node in each band",
+    "zero_energy": "energy of each node at eigenvalue 0",
+    "total_energy": "energy of all nodes at all eigenvalues, also those outside the bands",
+    "energy_error": "bound on the sum over nodes of the absolute errors of energy",
     "band_lower": "lower edge of the band, not in it",
     "band_upper": "upper edge of the band, in it",
     "position": "where the node is, as the graph says",
@@ -103,13 +102,12 @@ def filter_signal(
     """
     if (band is None) == (response is None):
         raise OptionError("Give either band=(lower, upper) or response=, a function of the eigenvalues.")
-    precision = checked_precision(tol, steps)
-    strat, exact = stratified(graph, [whole(hop, "hop")], exact, weights)
+    strat, exact, at_hop = stratified(graph, [whole(hop, "hop")], weights, exact, tol, steps)
     known = as_signal(signal, strat.graph)
     snapshots, n, d = known.values.shape
     require_room(n, snapshots * d, 3)
     values, scale = squarable(known.values, (1, 2))  # (T, n, d), (T, 1, 1)
-    at = next(each_hop(strat, exact, precision))
+    at = next(at_hop)
     zero, rest = at.split(np.ascontiguousarray(values.transpose(1, 0, 2)).reshape(n, -1))  # (n, T d) each
     if response is not None:
         factors = _factors_of(response)
@@ -221,10 +219,9 @@ def node_energy(
     >>> ds["energy"].sum("node").values.round(2).tolist()
     [[0.15, 0.85]]
     """
-    precision = checked_precision(tol, steps)
     one_of(spacing, "spacing", SPACINGS)
     cut, seed = given_bands(bands), whole(seed, "seed", 0)
-    strat, exact = stratified(graph, hops, exact, weights)
+    strat, exact, at_hops = stratified(graph, hops, weights, exact, tol, steps, seed)
     known = as_signal(signal, strat.graph)
     field = potential(known, metric, zero_vectors, strat.graph.names)
     if field.metric == "euclidean":
@@ -232,14 +229,13 @@ def node_energy(
     asked: dict[str, Any] = {"bands": cut if isinstance(cut, int) else cut.tolist(), "spacing": spacing, "seed": seed}
     asked |= {"zero_vectors": zero_vectors, "exact": exact, "tol": tol, "steps": steps}
     require_room(strat.graph.n_nodes, known.values.shape[2], cut + 1 if isinstance(cut, int) else len(cut))
-    found = [_hop_energy(at, field, cut, spacing) for at in each_hop(strat, exact, precision, seed)]
+    found = [_hop_energy(at, field, cut, spacing) for at in at_hops]
     axes = known.axes
     variables: dict[str, Any] = {}
-    for name, (dims, words) in ENERGIES.items():
-        array = in_units(np.stack([hop[name] for hop in found], axis=1), field.scale**2, field.undefined)
-        variables[name] = (*along_rows(array, dims, axes), {"long_name": words})
-    status = np.stack([hop["status"] for hop in found], axis=1)
-    variables["status"] = along_rows(status, ("snapshot", "hop"), axes)
+    for name, dims in (ENERGIES | {"status": ()}).items():
+        array = np.stack([hop[name] for hop in found], axis=1)
+        array = array if name == "status" else in_units(array, field.scale**2, field.undefined)
+        variables[name] = along_rows(array, ("snapshot", "hop", *dims), axes)
     edges = np.stack([hop["edges"] for hop in found])  # (hop, B + 1)
     coords = node_coordinates(strat.graph) | {"hop": list(strat.hops), "band": np.arange(edges.shape[1] - 1)} | axes
     coords |= {"band_lower": (("hop", "band"), edges[:, :-1]), "band_upper": (("hop", "band"), edges[:, 1:])}

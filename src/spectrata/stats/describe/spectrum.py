@@ -20,13 +20,6 @@ def band_energy_shares(ds: xr.Dataset) -> xr.DataArray:
     """Compute shares of the energy off zero in the bands of a result of ``band_spectra``; NaN where there is none.
 
     Energy outside edges that the caller gave counts in the whole.
-
-    Examples
-    --------
-    >>> import networkx as nx, spectrata as st
-    >>> ds = st.band_spectra(nx.cycle_graph(4), [3.0, 1.0, 0.0, 1.0], bands=[0, 3], algorithms="gft")
-    >>> band_energy_shares(ds).values.round(3).tolist()  # 4.5 at eigenvalue 2, and 0.25 at 4
-    [[[0.947]]]
     """
     whole = ds["energy"].sum("band", skipna=False) + ds["energy_outside"]
     return ds["energy"] / whole.where(whole > 0)

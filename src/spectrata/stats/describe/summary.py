@@ -21,17 +21,7 @@ COLUMNS = ("norm", "off_zero", "lowest", "highest", "centroid", "peak", "cosine_
 
 
 class NotedTable(pd.DataFrame):
-    """A DataFrame that prints ``attrs["note"]`` above itself; what is selected from it is a plain DataFrame.
-
-    Examples
-    --------
-    >>> table = NotedTable({"hop": [1]})
-    >>> table.attrs["note"] = "compared by direction"
-    >>> print(table)
-    compared by direction
-       hop
-    0    1
-    """
+    """A DataFrame that prints ``attrs["note"]`` above itself; what is selected from it is a plain DataFrame."""
 
     def __repr__(self) -> str:
         return "\n".join(filter(None, [self.attrs.get("note"), super().__repr__()]))

@@ -27,16 +27,7 @@ SHARES = {
 
 
 def sentence(one: "Finding", given: str) -> str:
-    """The sentence of one test, with its numbers.
-
-    Examples
-    --------
-    >>> from spectrata.stats.findings import Finding
-    >>> found = Finding("alike", "", 1, value=0.7, chance_low=-0.2, chance_high=0.15, p_family=0.002, verdict="alike",
-    ...                 value_given=0.6, p_family_given=0.004, statistic="r")
-    >>> sentence(found, "degree")
-    'Neighbours are alike: r = 0.700 (chance -0.200 to 0.150, p = 0.002); given degree r = 0.600, p = 0.004.'
-    """
+    """The sentence of one test, with its numbers."""
     where = place(one)
     if one.kind == "undefined":
         return f"{where}{nodes(one.hop)}: not judged ({one.verdict}).".strip()
@@ -105,13 +96,7 @@ def hops(some: Sequence[Any]) -> str:
 
 
 def runs(some: Sequence[Any]) -> str:
-    """Hops in words, runs of three or more joined.
-
-    Examples
-    --------
-    >>> runs([1, 2, 3, 5]), runs([4]), runs([2, 3])
-    ('1 to 3 and 5', '4', '2 and 3')
-    """
+    """Hops in words, runs of three or more joined."""
     if any(isinstance(hop, str) for hop in some):
         return listed(some)
     starts = np.flatnonzero(np.diff(some, prepend=-1) != 1)
@@ -122,13 +107,7 @@ def runs(some: Sequence[Any]) -> str:
 
 
 def listed(labels: Sequence[Any]) -> str:
-    """Labels in words, at most ``NAMED`` of them.
-
-    Examples
-    --------
-    >>> listed([1, 2, 5]), listed(range(20))
-    ('1, 2 and 5', '0, 1, 2, 3, 4, 5, 6, 7 and 12 more')
-    """
+    """Labels in words, at most ``NAMED`` of them."""
     shown_labels = [str(label) for label in labels[:NAMED]]
     more = len(labels) - len(shown_labels)
     last = f"{more} more" if more else (shown_labels.pop() if len(shown_labels) > 1 else "")
@@ -155,9 +134,6 @@ def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
         said = "; ".join(f"{words} at {hops(some)}" for words, some in by_words.items())
         lines += wrap(f"Scale{' i' + where[1:].rstrip() if where else ''}: {said}.", WIDTH)
     return lines
-
-
-# ---- headlines
 
 
 def likeness_words(rows: Sequence["Finding"], diameter: int | None) -> str:
@@ -198,13 +174,7 @@ def _where(some: list[Any], diameter: int | None) -> str:
 
 
 def covariate_names(given: Any) -> list[str]:
-    """The names of ``given=``; "the covariates" where they are arrays or tables, nothing where there are none.
-
-    Examples
-    --------
-    >>> covariate_names("degree"), covariate_names(["degree", "batch"]), covariate_names(None)
-    (['degree'], ['degree', 'batch'], [])
-    """
+    """The names of ``given=``; "the covariates" where they are arrays or tables, nothing where there are none."""
     if given is None or given is False:
         return []
     some = given if isinstance(given, (list, tuple)) else [given]

@@ -280,9 +280,6 @@ def _broken(ds: "xr.Dataset") -> dict[int, str]:
     return {row: "dead" if dead[row] == 1 else "not_finite" for row in rows}
 
 
-# ---- what the scores say
-
-
 def scores_of(ds: "xr.Dataset") -> dict[str, list[float]]:
     """The scores given to ``w.step``, by name, in the order of their epochs."""
     return {name: one for name, one in json.loads(ds.attrs.get("scores", "{}")).items() if name != "epoch"}
@@ -330,9 +327,6 @@ def accuracy_words(ds: "xr.Dataset") -> str:
     if accuracy <= share + 2 * np.sqrt(share * (1 - share) / count):
         return AT_CHANCE
     return f"train accuracy {accuracy:.2g} (largest class {share:.2g})"
-
-
-# ---- the layers
 
 
 def layer_table(ds: "xr.Dataset") -> str:

@@ -57,14 +57,7 @@ def mode_of(run: "xr.Dataset") -> str:
 
 
 def giving_signal(ds: "xr.Dataset", call: str, of_run: str) -> str:
-    """Why a result has no signal, and the call that is given one; of a watched run the call after it kept some.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> giving_signal(xr.Dataset(), "st.diagnose(result, signal=x)", "")
-    'the result holds no signal; use st.diagnose(result, signal=x).'
-    """
+    """Why a result has no signal, and the call that is given one; of a watched run the call after it kept some."""
     if is_rows(ds):
         return 'these are all passes of a watched model; "spectrata check LOG" judges the last of them.'
     if "pass_mode" not in ds.attrs:
@@ -72,9 +65,6 @@ def giving_signal(ds: "xr.Dataset", call: str, of_run: str) -> str:
     part = "w.over_layers()" if ds.attrs.get("snapshot_kind") == "layers" else "w.over_epochs(layer)"
     kept = 'st.torch.watch(model, data, keep=("signal",))'
     return f"the result holds no activations; watch the model by {kept}, then use {of_run.format(part)}."
-
-
-# ---- one pass, one layer
 
 
 def one_pass(ds: "xr.Dataset", step: int | None = None, mode: str | None = None) -> "xr.Dataset":
@@ -182,17 +172,8 @@ def with_recent(one: "xr.Dataset", run: "xr.Dataset") -> "xr.Dataset":
     return one
 
 
-# ---- the grid
-
-
 def row_label(layer: str, step: int, epoch: int, mode: str) -> str:
-    """A row in words: which layer, when, and in which mode where that is not training.
-
-    Examples
-    --------
-    >>> row_label("conv1", 7, 3, "train"), row_label("conv1", 8, NO_LABEL, "eval")
-    ('conv1, epoch 3', 'conv1, step 8, eval')
-    """
+    """A row in words: which layer, when, and in which mode where that is not training."""
     when = f"step {step}" if epoch == NO_LABEL else f"epoch {epoch}"
     return f"{layer}, {when}" + ("" if mode == "train" else f", {mode}")
 

@@ -69,9 +69,6 @@ def rotate_signal(values: np.ndarray, draws: int, rng: np.random.Generator) -> n
     return mean + (frame * singular[:rank]) @ right[:rank]
 
 
-# ---- as smooth as a signal
-
-
 @dataclass(frozen=True, eq=False)
 class Surrogates:
     """Signals with the energy that one signal has in each eigenspace: Moran spectral randomisation.

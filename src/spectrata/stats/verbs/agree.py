@@ -15,6 +15,7 @@ from spectrata.inputs.numbers import one_of, whole
 from spectrata.stats.labelled import labelled
 from spectrata.stats.nulls.columns import MANY, run_columns
 from spectrata.stats.nulls.correction import over_columns
+from spectrata.stats.nulls.given import is_by_number
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
 from spectrata.stats.nulls.surrogates import LEAST_EFFECTIVE, Surrogates
@@ -150,17 +151,14 @@ def agree(
     arrays = {"r": value, "p": found.p, "p_family": found.p_family} | ({"q": q} if table else {})
     arrays |= {"verdict": verdict, "near_level": found.near_level, "chance_low": found.low, "chance_high": found.high}
     arrays |= {"status": status.astype(str)}
-    by_number = all(isinstance(hop, (int, np.integer)) for hop in strat.hops)
-    coords = {"hop": [0 if by_number else "0", *strat.hops], "n_pairs": ("hop", [len(pairs.ends) for pairs in ends])}
+    same = 0 if is_by_number(strat) else "0"
+    coords = {"hop": [same, *strat.hops], "n_pairs": ("hop", [len(pairs.ends) for pairs in ends])}
     facts["note"] = " ".join(filter(None, notes))
     every = {name: np.asarray(array)[None] for name, array in arrays.items()}
     ds = labelled(reading, every, ("hop",), coords, LONG_NAMES, facts)
     if write:
         write_back(graph, ds, "agree")
     return ds
-
-
-# ---- signals
 
 
 def _read(
@@ -199,9 +197,6 @@ def _is_flat(many: np.ndarray, parts: np.ndarray) -> np.ndarray:
     np.add.at(sums, parts, many)
     means = sums / np.bincount(parts)[:, None, None]
     return np.abs(many - means[parts]).max(axis=(0, 1)) <= 1e-12
-
-
-# ---- statistic and nulls
 
 
 def same_node(n: int) -> Pairs:
@@ -273,9 +268,6 @@ def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:
     found["tail"] = np.where((tail == tail[0]).all(axis=0), tail[0], 0)
     found["near_level"] = every["near_level"].any(axis=0) & ~clear.any(axis=0)
     return Chance(low=every["low"].min(axis=0), **found)
-
-
-# ---- result
 
 
 def _words(value: np.ndarray, decides: np.ndarray, tail: np.ndarray, status: np.ndarray) -> np.ndarray:

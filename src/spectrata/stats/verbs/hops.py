@@ -8,28 +8,21 @@ from spectrata.core.strata import asked_hops
 from spectrata.core.stratification import Stratification
 from spectrata.errors import HopError, OptionError, argument, shown, warn
 from spectrata.inputs.graphs import as_graph
+from spectrata.stats.nulls.given import is_by_number
 
 ALL_HOPS = 4_000  # nodes above which hops=None reads the first three hops
 NEAR_HOPS = 20_000  # and above which it reads hop 1
 
 
 def at_hops(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stratification:
-    """The strata of a graph at some hops; of a stratification those that it has.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> strat = Stratification(nx.path_graph(6), 4)
-    >>> at_hops(strat, 2, None).hops, at_hops(strat, [3], None).hops, at_hops(strat, None, None).hops
-    ((1, 2), (3,), (1, 2, 3, 4))
-    """
+    """The strata of a graph at some hops; of a stratification those that it has."""
     if not isinstance(graph, Stratification):
         return as_stratification(graph, hops, weights=weights)
     if weights is not None:
         raise OptionError("A Stratification has its graph read already; leave out weights, or give the graph itself.")
     if hops is None:
         return graph
-    by_number = all(isinstance(hop, int) for hop in graph.hops)
+    by_number = is_by_number(graph)
     if isinstance(hops, Iterable) and not by_number:  # intervals of distance, by their labels
         asked: Any = [hops] if isinstance(hops, str) else list(hops)
     else:

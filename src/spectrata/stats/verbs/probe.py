@@ -263,9 +263,6 @@ def _chosen(names: tuple[str, ...], scores: Scores) -> str:
     return names[int(np.argmax(np.where(ranks == ranks.min(), mean, -np.inf)))]
 
 
-# ---- inputs
-
-
 def _features(features: Any, graph: Graph, seed: int) -> np.ndarray:
     """Read features ``(n, d)``, dense or sparse, in the graph's order, on at most 128 of their singular directions."""
     if sp.issparse(features):
@@ -346,9 +343,6 @@ def _as_numbers(values: list[Any], from_file: bool) -> np.ndarray | None:
     except (TypeError, ValueError):
         return None
     return found if np.isfinite(found).all() else None
-
-
-# ---- numbers in sentences
 
 
 def _number(value: float) -> str:

@@ -145,9 +145,6 @@ def label_column(labels: Labels, name: Any = None, snapshots: int = 1) -> Column
     return Column(name, "labels", np.stack([values] * snapshots), rows, classes=labels.classes)
 
 
-# ---- results
-
-
 def of_result(ds: Any, signal: Any, metric: str, columns: str, nodes: Any = None) -> Reading:
     """The graph and signal of a result, or another signal on its graph; an error names what it lacks."""
     spectra = view(ds)
