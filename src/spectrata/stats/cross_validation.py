@@ -41,10 +41,7 @@ class Target:
         return fold
 
     def scores(self, x: np.ndarray, train: np.ndarray, *tests: np.ndarray) -> list[tuple[float, float]]:
-        """Score a linear model of the rows ``train`` of ``x``, standardised there, on other rows: score and accuracy.
-
-        NaN where undefined: of numbers there is no accuracy, and of one class no model.
-        """
+        """Score a linear model of the rows ``train`` of ``x`` on others: score and accuracy, NaN where undefined."""
         try:
             from sklearn import linear_model
         except ImportError as problem:

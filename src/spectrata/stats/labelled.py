@@ -81,7 +81,6 @@ def made_from(strat: Stratification, operator: Operator) -> dict[str, Any]:
 
 
 def node_coordinates(graph: Graph) -> dict[str, Any]:
-    """Label nodes by names and rows."""
     return {"node": node_labels(graph.names)[0], "node_row": ("node", np.arange(graph.n_nodes))}
 
 

@@ -40,7 +40,6 @@ class Pairs:
 
     @property
     def nbytes(self) -> int:
-        """Memory held by the pairs."""
         return 4 * int(self.ends.nbytes + self.weights.nbytes)
 
     @cached_property
@@ -72,7 +71,6 @@ class Pairs:
 
     @cached_property
     def total(self) -> float:
-        """Sum of k."""
         return float(self.k.sum())
 
     @cached_property
@@ -134,12 +132,10 @@ class Observation:
 
     @property
     def n(self) -> int:
-        """Rows."""
         return len(self.values)
 
     @property
     def width(self) -> int:
-        """Columns d."""
         return self.values.shape[1]
 
     @cached_property

@@ -110,10 +110,7 @@ def _arrangements(cells: Sequence[Cell]) -> Arrangements | None:
 
 
 def verdicts(p: Any, tail: Any, p_given: Any, tail_given: Any, given: str) -> np.ndarray:
-    """One word for two tests at the level: alike or unlike where both reject in the same tail.
-
-    ``given`` names the covariates of the second test; without a name there is none.
-    """
+    """One word for two tests at the level; ``given`` names the covariates of the second one, where there is one."""
     p, tail, p_given, tail_given = map(np.asarray, (p, tail, p_given, tail_given))
     first, second = p <= LEVEL, p_given <= LEVEL  # NaN does not reject
     side, side_given = (np.where(one > 0, "alike", "unlike") for one in (tail, tail_given))

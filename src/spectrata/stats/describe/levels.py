@@ -31,10 +31,7 @@ def merge_rules(view: View) -> list[str]:
 
 
 def group_reduce(values: np.ndarray, groups: np.ndarray, count: int, rule: str | Sequence[str] = "l2") -> np.ndarray:
-    """Add up magnitudes by group: ``(..., H, N), (H, N) -> (..., H, count)``; ``rule``: one, or one per algorithm.
-
-    NaN drop out; a group without a number is NaN.
-    """
+    """Add magnitudes up by group, NaN left out: ``(..., H, N), (H, N) -> (..., H, count)``; one rule, or one each."""
     if not isinstance(rule, str):
         return np.stack([group_reduce(one, groups, count, own) for one, own in zip(values, rule, strict=True)])
     power = 2 if rule == "l2" else 1
@@ -59,10 +56,7 @@ def eigenspace_groups(eigenspace: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def band_groups(is_zero: np.ndarray, eigenspace: np.ndarray, multiplicity: np.ndarray, bands: int) -> np.ndarray:
-    """Assign a band to each component, ``(H, N)``: ``bands`` equal counts of components off zero, eigenspaces whole.
-
-    An eigenspace belongs to the band its middle component falls in; zero components have none.
-    """
+    """Bands of about equally many components off zero, ``(H, N)``, -1 at zero: those of the middles of eigenspaces."""
     groups = np.full(eigenspace.shape, -1)
     for row, off in enumerate((eigenspace >= 0) & ~is_zero):
         _, first, own = np.unique(eigenspace[row, off], return_index=True, return_inverse=True)

@@ -17,10 +17,7 @@ CUT_SPACE = "an eigenspace is cut: NaN"
 
 
 def band_energy_shares(ds: xr.Dataset) -> xr.DataArray:
-    """Compute shares of the energy off zero in the bands of a result of ``band_spectra``; NaN where there is none.
-
-    Energy outside edges that the caller gave counts in the whole.
-    """
+    """Compute shares of the energy off zero, also outside given edges, in bands of ``band_spectra``; NaN of none."""
     whole = ds["energy"].sum("band", skipna=False) + ds["energy_outside"]
     return ds["energy"] / whole.where(whole > 0)
 
@@ -172,9 +169,9 @@ def lengths(values: np.ndarray) -> np.ndarray:
 def rounding_floor(spectra: View) -> float:
     """Give the share of a spectrum's length at or below which what lies off zero is rounding.
 
-    Where constants lie at zero, the transform takes them off before it projects, and a constant signal leaves nothing.
-    What is off zero there are differences of the given numbers, which are rounded to half a unit in the last place.
-    Directions and signals divided by roots of degrees are rounded by the computation itself.
+    Where constants lie at zero, the transform takes them off before it projects, and what is left are differences of
+    the given numbers, rounded to half a unit in the last place. Directions and signals divided by roots of degrees are
+    rounded by the computation itself.
     """
     constants = spectra.ds.attrs.get("laplacian") != "normalized"
     return LAST_DIGITS if spectra.metric == "euclidean" and constants and not spectra.is_bands else FLOOR

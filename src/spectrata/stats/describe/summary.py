@@ -95,10 +95,7 @@ def summary(ds: xr.Dataset, *, bands: int = 4) -> pd.DataFrame:
 
 
 def precision_notes(spectra: View, front: str = "") -> list[str]:
-    """One line per algorithm whose bounds on errors exceed 1e-6 of the largest magnitude, with the largest bound.
-
-    In double precision the status says that, too; in single precision it allows for more.
-    """
+    """One line per algorithm whose bounds on errors exceed 1e-6 of the largest magnitude, with the largest bound."""
     if spectra.is_bands:
         return []  # their bounds are in the result and decide its status
     largest, error = (np.nan_to_num(one).max(axis=-1) for one in (spectra.magnitude, spectra.magnitude_error))

@@ -1,9 +1,8 @@
 """Verdicts on the layers of a trained model: collapsed, not collapsed, dead, not finite, or still training.
 
-Everything is read from a recorded pass (``w.over_layers()``, also when it was saved): torch is not needed. The levels
-come from a study over trained models (``reproduction``, page "Over-smoothing in trained models"). They were chosen for
-``off_zero_live`` at K = 1 (directions of the nodes whose vector is not zero, combinatorial Laplacian) at two places,
-the last hidden layer and the outputs. Dead and not finite layers are reported wherever they are.
+Everything is read from a recorded pass (``w.over_layers()``, also when it was saved), without torch. The levels come
+from a study over trained models (``reproduction``, page "Over-smoothing in trained models"), for ``off_zero_live`` at
+K = 1 at two places, the last hidden layer and the outputs. Dead and not finite layers are reported wherever they are.
 """
 
 import json
@@ -140,10 +139,7 @@ class Verdict:
 
 
 class Verdicts(list[Verdict]):
-    """The verdicts on one pass; prints one line each, ``notes`` on what was not judged, then the table of ``layers``.
-
-    The table has no p: averaging makes neighbours alike in an untrained model too.
-    """
+    """The verdicts on one pass; prints a line each, ``notes`` on what was not judged, then the table of ``layers``."""
 
     def __init__(self, found: list[Verdict], notes: list[str] | None = None, layers: str = "") -> None:
         super().__init__(found)
@@ -175,15 +171,6 @@ def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> Verdicts:
 
     ``control`` has the same layers of the same network without message passing; by default it is what the layers carry,
     where a control followed their evaluation.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> facts = {"snapshot_kind": "layers", "pass_mode": "eval", "pass_epoch": 7, "pass_step": 70}
-    >>> rows = {"off_zero_live": [0.9, 0.04], "dead_rows": [0.0, 0.0]}
-    >>> coords = {"snapshot": ["input", "conv"], "role": ("snapshot", ["input", "output"]), "hop": [1]}
-    >>> print(verdicts(xr.Dataset({k: ("snapshot", v) for k, v in rows.items()}, coords, facts))[0].text)
-    conv (outputs): COLLAPSED 0.04 < 0.077 at 1 of 1 evaluations
     """
     if not is_layers(ds):
         raise OptionError("Only layers of a watched model are judged; give w.over_layers().")

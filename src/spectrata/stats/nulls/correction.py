@@ -37,10 +37,7 @@ def smallest_p(
 
 
 def two_sided(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """For each of some values with probabilities: twice the smaller tail that it cuts off.
-
-    Undefined values lie at the end of both tails.
-    """
+    """Twice the smaller tail that each of some values with probabilities cuts off; undefined ones end both tails."""
     lost = np.isnan(values)
     outside = float(shares[lost].sum())
     order = np.argsort(np.where(lost, np.inf, values), kind="stable")[: np.count_nonzero(~lost)]

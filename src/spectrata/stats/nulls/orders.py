@@ -73,7 +73,7 @@ def _chunk(seed: int, chunk: int, found: np.ndarray, blocks: np.ndarray | None, 
 
 
 class Arrangements(NamedTuple):
-    """All arrangements of a signal on some nodes, as orders ``(A, n)`` with probabilities ``(A,)`` that add up to 1.
+    """All arrangements of a signal on some nodes, as orders ``(A, n)``, with the share of all n! orders that give each.
 
     Rows are no permutations: nodes that do not count keep their own value, and equal values are not told apart.
     """
@@ -83,10 +83,7 @@ class Arrangements(NamedTuple):
 
 
 def arrangements(values: np.ndarray, nodes: np.ndarray) -> Arrangements | None:
-    """All different arrangements of the rows of ``values (n, d)`` on ``nodes``, or None where there are too many.
-
-    Each has the share of all n! orders that give it. Repeated rows, such as labels and counts, make few arrangements.
-    """
+    """All different arrangements of the rows of ``values (n, d)`` on ``nodes``, or None where there are too many."""
     n = len(values)
     _, first, counts = np.unique(values, axis=0, return_index=True, return_counts=True)
     kinds = len(first)

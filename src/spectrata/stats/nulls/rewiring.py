@@ -31,7 +31,6 @@ def swap_edges(edges: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np.
 
 
 def _among(values: np.ndarray, ascending: np.ndarray) -> np.ndarray:
-    """Mark the values that occur among a few ascending ones."""
     return np.searchsorted(ascending, values, "right") > np.searchsorted(ascending, values, "left")
 
 

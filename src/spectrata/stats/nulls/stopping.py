@@ -114,7 +114,6 @@ class Chance:
         return (self.draws > 0) & (low <= LEVEL) & (high >= LEVEL)
 
     def place(self, where: Any, other: "Chance") -> None:
-        """Put other tests at some places."""
         for field in fields(self):
             into = getattr(self, field.name)
             into[where] = getattr(other, field.name).reshape(into[where].shape)

@@ -46,10 +46,7 @@ def rotated(values: np.ndarray, metric: str, seed: int, rows: np.ndarray, start:
 
 
 def given_draws(field: Potential, columns: int, rows: np.ndarray, start: int, stop: int) -> Potential:
-    """Given signals, such as those of untrained models, the same for every snapshot; a row goes with its own column.
-
-    ``field`` has draws times columns that are signals of their own.
-    """
+    """Given signals, draws times columns in ``field``, the same for every snapshot; a row goes with its own column."""
     where = (np.arange(start, stop) * columns + (rows % columns)[:, None]).ravel()
     values = np.ascontiguousarray(field.values[where])
     return Potential(values, field.metric, field.scale[where], field.undefined[where])

@@ -24,10 +24,7 @@ def zero_groups(groups: np.ndarray, count: int, is_zero: np.ndarray) -> np.ndarr
 
 
 def shares_of(magnitude: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the shares of the energy off zero, and that energy: ``(A, R, H, G) -> (A, R, H, G), (A, R, H)``.
-
-    NaN at zero groups, and where all that is off zero is rounding.
-    """
+    """Shares ``(A, R, H, G)`` of the energy off zero, NaN where that is rounding, and that energy ``(A, R, H)``."""
     even, scale = squarable(np.nan_to_num(magnitude))
     off = np.where(zero, 0.0, even**2)
     total, whole_energy = off.sum(axis=-1, keepdims=True), np.sum(even**2, axis=-1, keepdims=True)
@@ -83,6 +80,5 @@ def chance_of_shares(
 
 
 def with_ratio(out: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The same with the ratio of share and chance."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return out | {"ratio": np.where(out["chance"] > 0, out["share"] / out["chance"], np.nan)}

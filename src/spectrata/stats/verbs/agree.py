@@ -164,10 +164,7 @@ def agree(
 def _read(
     strat: Stratification, a: Any, b: Any, columns: str, metric: str
 ) -> tuple[np.ndarray, np.ndarray, float, Reading]:
-    """One signal ``(n, d, 1)``, those it is compared with ``(n, d, C)``, their rounding error, and their reading.
-
-    A table, where there is one, becomes the many.
-    """
+    """One signal ``(n, d, 1)``, the many of the table or the other ``(n, d, C)``, their rounding error and reading."""
     first, second = (read(strat, signal, metric=metric, columns=columns) for signal in (a, b))
     for name, reading in (("a", first), ("b", second)):
         if len(reading.columns[0].values) > 1:
@@ -207,10 +204,7 @@ def same_node(n: int) -> Pairs:
 
 
 class Agreement:
-    """r_K of signals that move, such as surrogates, with C signals that stay, ``fixed (n, d, C)``.
-
-    Differences below ``rounding`` are rounding, in both signals.
-    """
+    """r_K of signals that move, such as surrogates, with C signals that stay, ``fixed (n, d, C)``."""
 
     def __init__(self, pairs: Pairs, fixed: np.ndarray, rounding: float = 0.0) -> None:
         self.pairs, self.rounding = pairs, rounding

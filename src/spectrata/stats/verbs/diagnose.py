@@ -121,7 +121,6 @@ def found_in(reading: Reading, given: Any = "degree", draws: int | None = None, 
 
 
 def in_words(results: Results) -> Findings:
-    """The findings of tests that were made."""
     reading, name = results.reading, results.given
     found = [replace(one, text=sentence(one, name)) for one in _tests(results)]
     notes = [reading.note, NO_P.format(reading.snapshot_kind) if reading.is_watched else ""]

@@ -113,7 +113,6 @@ def local(
 
 
 def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> "xr.Dataset":
-    """Test every node of a reading."""
     strat = reading.strat
     covariates = read_given(given, strat)
     at = looks(strat.graph.n_nodes, draws)

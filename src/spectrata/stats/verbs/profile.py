@@ -89,10 +89,7 @@ class Profile:
 
     @cached_property
     def chance(self) -> "xr.Dataset | None":
-        """Shares of energy with their chance interval, as from :func:`spectrata.calibrate`, of the shown columns.
-
-        By eigenspace, above 300 components in 30 bins.
-        """
+        """Shares of energy with their chance interval, from :func:`spectrata.calibrate`, by eigenspace or in bins."""
         from spectrata.stats.verbs.calibrate import calibrate
 
         if self._gft is None:
