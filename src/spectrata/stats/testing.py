@@ -9,7 +9,7 @@ import numpy as np
 from spectrata.stats.nulls.columns import MANY, run_columns
 from spectrata.stats.nulls.correction import TIE, over_columns
 from spectrata.stats.nulls.given import Covariates, read_given
-from spectrata.stats.nulls.orders import Arrangements, arrangements, block_orders, order_batches
+from spectrata.stats.nulls.orders import arrangements, block_orders, order_batches
 from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
 from spectrata.stats.observation import BATCH, NO_VARIANCE, Observation, Pairs, moved, observe
 from spectrata.stats.statistics.pairs import GRAM_WIDTH, Likeness, Statistic, largest_pair, moran, participation_ratio
@@ -76,8 +76,10 @@ def _against(cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ..
         return found
 
     def counted(which: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        some = [cells[index] for index in which]
-        found = _arrangements(some) if blocks is None else within
+        some, found = [cells[index] for index in which], within
+        values = some[0].obs.values  # snapshots are permuted together: those of a family are not counted
+        if blocks is None and values.shape[1] <= WIDE and all(np.array_equal(one.obs.values, values) for one in some):
+            found = arrangements(values, np.unique(np.concatenate([one.obs.pairs.nodes for one in some])))
         return None if found is None else (evaluate(some, found.orders), found.weights)
 
     if cells[0].obs.separate:
@@ -99,14 +101,6 @@ def evaluate(cells: Sequence[Cell], made: np.ndarray) -> np.ndarray:
             for at in members:
                 found[part, at] = cells[at].statistic.of(obs, ends)
     return found
-
-
-def _arrangements(cells: Sequence[Cell]) -> Arrangements | None:
-    """All arrangements on the nodes that have a pair at some hop; snapshots are permuted together, so alone."""
-    first = cells[0].obs
-    if first.width > WIDE or not all(np.array_equal(cell.obs.values, first.values) for cell in cells):
-        return None
-    return arrangements(first.values, np.unique(np.concatenate([cell.obs.pairs.nodes for cell in cells])))
 
 
 def verdicts(p: Any, tail: Any, p_given: Any, tail_given: Any, given: str) -> np.ndarray:

@@ -36,19 +36,16 @@ def align(
     _require_same(first, second, algorithms)
     if rows:
         b = _matched(first, second, b)
-    chosen = (one.sel({"algorithm": algorithms, "hop": hops}) for one in (a, b))
-    first, second = (view(_without_padding(one), name) for one, name in zip(chosen, names, strict=True))
+    chosen = [one.sel({"algorithm": algorithms, "hop": hops}) for one in (a, b)]
+    for at, one in enumerate(chosen):  # merged results pad hops of few eigenspaces
+        there = (one["multiplicity"] > 0).any([dim for dim in one["multiplicity"].dims if dim != "component"])
+        chosen[at] = one.isel(component=there.values)
+    first, second = (view(one, name) for one, name in zip(chosen, names, strict=True))
     own = [one.ds["band_upper"].values if one.is_bands else one.eigenspace for one in (first, second)]
     if not np.array_equal(own[0], own[1]):
         words = f"{names[0]} and {names[1]} hold different components of the spectrum"
         raise ResultError(f"{words}; compute both with the same n_eigs and which, and select the same components.")
     return first, second
-
-
-def _without_padding(ds: xr.Dataset) -> xr.Dataset:
-    """Drop components that no hop has: merged results pad hops of few eigenspaces."""
-    there = ds["multiplicity"] > 0
-    return ds.isel(component=there.any([dim for dim in there.dims if dim != "component"]).values)
 
 
 def _graph(one: View) -> str:

@@ -177,6 +177,7 @@ def _per_hop(
 ) -> dict[str, np.ndarray]:
     """Compute the measures of one stratum, ``(T,)`` each; directions farther apart than ``apart`` count as two."""
     roots = 1.0 / np.sqrt(Operator("normalized", operator.self_loops).measure(stratum))
+    measure = operator.measure(stratum) if operator.has_measure else None
     weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
     size = np.sum(values**2, axis=(1, 2))
     out = {name: np.empty(len(values)) for name in ("mad", "mad_sum", "off_zero", "off_zero_live")}
@@ -187,18 +188,14 @@ def _per_hop(
         out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, stratum.edges, weights, apart, zeros)
         live = np.any(t[row] != 0, axis=1)
         for name, some in (("off_zero", np.full(len(live), True)), ("off_zero_live", live | ~live.any())):
-            out[name][row] = _off_zero(stratum, operator, t[row], some)
+            parts = np.unique(stratum.parts[some], return_inverse=True)[1]
+            own = None if measure is None else measure[some]
+            zero, off = (np.sum(one**2) for one in split_along(t[row][some], parts, own, operator.weighs_signals))
+            out[name][row] = off / (zero + off) if zero + off > 0 else np.nan
     out["dirichlet_share"] = _over(out["dirichlet"], size)
     out["dirichlet_mean"] = 2 * out["dirichlet"] / stratum.n_nodes
     out["dirichlet_normalized_share"] = _over(out["dirichlet_normalized"], size)
     return {name: out[name] for name in LONG_NAMES if name in out}
-
-
-def _off_zero(stratum: Stratum, operator: Operator, t: np.ndarray, some: np.ndarray) -> float:
-    parts = np.unique(stratum.parts[some], return_inverse=True)[1]
-    measure = operator.measure(stratum)[some] if operator.has_measure else None
-    zero, off = (np.sum(one**2) for one in split_along(t[some], parts, measure, operator.weighs_signals))
-    return float(off / (zero + off)) if zero + off > 0 else np.nan
 
 
 def _mean_average_distance(

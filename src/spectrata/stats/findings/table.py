@@ -86,9 +86,8 @@ def footnote(findings: Sequence["Finding"], given: str, tests: int) -> str:
     if any(one.p == one.p for one in findings):
         text += f" p: corrected over {tests} test{'s' if tests > 1 else ''}; chance: one hop at a time."
     if given and any(one.p == one.p and one.value_given != one.value_given for one in findings):
-        text += (
-            f" r given: missing where {given} explain{'s' * (given == 'degree')} the whole signal or nodes are too few."
-        )
+        explains = f"{given} explain{'s' * (given == 'degree')}"
+        text += f" r given: missing where {explains} the whole signal or nodes are too few."
     if any(one.statistic == "r" and one.p_given == 1 and abs(one.value_given) < 1e-10 for one in findings):
         text += f" r given 0 and p given 1: {name} alone fix{'es' * (name == 'degree')} it, and no test can reject."
     if any(one.near_level for one in findings):

@@ -105,10 +105,8 @@ class Verdict:
         if self.kind == "dead":
             return f"{self.snapshot} gives every node a zero vector: nothing behind it can tell nodes apart."
         if self.kind == "training":
-            return (
-                f"{self.snapshot} is not judged: {self.reason}. The levels hold for the end of training; give the loss "
-                "to w.step(loss=...), or train for longer."
-            )
+            words = f"{self.snapshot} is not judged: {self.reason}. The levels hold for the end of training"
+            return f"{words}; give the loss to w.step(loss=...), or train for longer."
         known = LEVELS[self.place]
         lines = [
             f"{self.snapshot} ({self.place}): of the energy of the nodes' directions, {self.value:.3g} varies from "
@@ -280,8 +278,7 @@ def still_training(ds: "xr.Dataset") -> str:
     """
     scores = scores_of(ds)  # a loss of training says it if there is one, else any score
     name = min(scores, key=lambda one: ("loss" not in one.lower(), _is_held_out(one)), default="")
-    values = np.array(scores.get(name, []), dtype=float)
-    values = values[np.isfinite(values)]
+    values = finite(scores.get(name, []))
     if len(values) < FEWEST:
         epochs = int(ds.attrs.get("epochs", ENOUGH_EPOCHS))
         return f"only {epochs} epochs" if 0 < epochs < ENOUGH_EPOCHS else ""
@@ -294,6 +291,11 @@ def still_training(ds: "xr.Dataset") -> str:
     return f"{name} still changes, by {100 * change / total:.0f} % of its total change in a tenth of the epochs"
 
 
+def finite(values: Any) -> np.ndarray:
+    found = np.array(values, dtype=float)
+    return found[np.isfinite(found)]
+
+
 def _is_held_out(name: str) -> bool:
     return any(word in name.lower() for word in ("val", "test"))
 
@@ -302,8 +304,7 @@ def accuracy_words(ds: "xr.Dataset") -> str:
     """Describe the accuracy of training, beside that of always naming the largest class where labels are known."""
     known = scores_of(ds)
     own = [name for name in known if "acc" in name.lower() and not _is_held_out(name)]
-    values = np.array(known[own[0]] if own else [], dtype=float)
-    values = values[np.isfinite(values)]
+    values = finite(known[own[0]] if own else [])
     if not len(values):
         return ""
     accuracy = float(np.median(values[-max(1, len(values) // 10) :]))

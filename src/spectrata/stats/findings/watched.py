@@ -4,6 +4,7 @@ A row is one layer at one pass. ``layer``, ``role``, ``step``, ``epoch``, ``mode
 ``snapshot``. Logs, ``w.snapshots`` and saved runs have this form; ``w.dataset`` spreads it over layers and epochs.
 """
 
+import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from spectrata.errors import OptionError, ResultError
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import resolve_metric
 from spectrata.results.build import made_with
-from spectrata.stats.findings.verdict import CONTROL, CONTROL_RECENT, MEASURE, RECENT, RECENT_PASSES, scores_of
+from spectrata.stats.findings.verdict import CONTROL, CONTROL_RECENT, MEASURE, RECENT, RECENT_PASSES, finite, scores_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -87,8 +88,8 @@ def one_pass(ds: "xr.Dataset", step: int | None = None, mode: str | None = None)
         rows = np.append(inputs[np.argmax(steps[inputs])], rows)
     one = _selected(ds, rows, "layers")
     this = {name: one[name].values[-1] for name in ("step", "epoch", "mode")}
-    one = one.assign_coords({name: ("snapshot", np.full(len(rows), value)) for name, value in this.items()})
-    one = one.assign_coords(snapshot=one["layer"].values)
+    same = {name: ("snapshot", np.full(len(rows), value)) for name, value in this.items()}
+    one = one.assign_coords(same | {"snapshot": one["layer"].values})
     one = one.assign_attrs(pass_mode=str(this["mode"]), pass_step=int(this["step"]), pass_epoch=int(this["epoch"]))
     return with_recent(one, as_grid(ds[[name for name in (MEASURE, "r") if name in ds]])) if MEASURE in ds else one
 
@@ -152,9 +153,9 @@ def with_recent(one: "xr.Dataset", run: "xr.Dataset") -> "xr.Dataset":
     own = cells[MEASURE].sel(mode=mode).transpose("layer", time).values
     seen = np.isfinite(own).any(axis=0) & (times <= one.attrs[f"pass_{time}"])
     late = np.flatnonzero(seen & (2 * times >= times[0] + one.attrs[f"pass_{time}"]))[-RECENT_PASSES:]
-    words, dims = f"{MEASURE} at the last passes of this mode", ("snapshot", "evaluation")
+    words, dims = {"long_name": f"{MEASURE} at the last passes of this mode"}, ("snapshot", "evaluation")
     one = one.assign_coords(evaluation=("evaluation", times[late], {"long_name": time}))
-    one = one.assign({RECENT: (dims, own[:, late], {"long_name": words})})
+    one = one.assign({RECENT: (dims, own[:, late], words)})
     if "control" not in modes or mode != "eval" or not len(late):
         return one
     beside = late + (time == "step")  # labelled alike, or the next pass of all
@@ -163,13 +164,12 @@ def with_recent(one: "xr.Dataset", run: "xr.Dataset") -> "xr.Dataset":
     control = np.where(there, without[MEASURE].transpose("layer", time).values, np.nan)
     if not np.isfinite(control).any():
         return one
-    words = "of the same weights with self-loops as the only edges"
-    one = one.assign({CONTROL_RECENT: (dims, control, {"long_name": f"{MEASURE} {words}"})})
-    one = one.assign({CONTROL: ("snapshot", control[:, -1], {"long_name": f"{MEASURE} {words}"})})
+    meant = "of the same weights with self-loops as the only edges"
+    words, found = {"long_name": f"{MEASURE} {meant}"}, {}
     if "r" in run:
         likeness = without["r"].transpose("layer", time).values[:, -1]
-        one = one.assign(r_control=("snapshot", likeness, {"long_name": f"r {words}"}))
-    return one
+        found["r_control"] = ("snapshot", likeness, {"long_name": f"r {meant}"})
+    return one.assign({CONTROL_RECENT: (dims, control, words), CONTROL: ("snapshot", control[:, -1], words)} | found)
 
 
 def row_label(layer: str, step: int, epoch: int, mode: str) -> str:
@@ -188,14 +188,8 @@ def time_name(ds: "xr.Dataset") -> str:
 
 def with_scores(ds: "xr.Dataset") -> "xr.Dataset":
     """A result with one variable per score, along the dimension of its epochs."""
-    known = scores_of(ds)
-    if not known:
-        return ds
-    import json
-
-    epochs = json.loads(ds.attrs["scores"])["epoch"]
-    for name, values in known.items():
-        by_epoch = dict(zip(epochs, values, strict=True))
+    for name, values in scores_of(ds).items():
+        by_epoch = dict(zip(json.loads(ds.attrs["scores"])["epoch"], values, strict=True))
         column = np.array([by_epoch.get(int(one), np.nan) for one in ds["epoch"].values.ravel()], dtype=float)
         words = {"long_name": f"{name}, as given to step()", SCORE: 1}
         ds = ds.assign({name: (ds["epoch"].dims, column.reshape(ds["epoch"].shape), words)})
@@ -203,9 +197,8 @@ def with_scores(ds: "xr.Dataset") -> "xr.Dataset":
 
 
 def last_scores(run: "xr.Dataset") -> dict[str, float]:
-    scores = {str(name): run[name].values.ravel() for name in run.data_vars if SCORE in run[name].attrs}
-    known = {name: one[np.isfinite(one)] for name, one in scores.items() if one.dtype.kind in "fiu"}
-    return {name: float(one[-1]) for name, one in known.items() if len(one)}
+    scores = [name for name in run.data_vars if SCORE in run[name].attrs and run[name].dtype.kind in "fiu"]
+    return {str(name): float(known[-1]) for name in scores if len(known := finite(run[name].values.ravel()))}
 
 
 def as_grid(ds: "xr.Dataset") -> "xr.Dataset":

@@ -43,8 +43,13 @@ def run_columns(
             where, own = (active[place], test), (drawn[:, place, test], sides[:, place, test])
             waiting[where] = not _settle(result, where, observed[where], *own, jumps[where], stop == at[-1])
         done = ~waiting[active].any(axis=1)
-        for place in np.flatnonzero(done):
-            _correct(result, int(active[place]), observed[active[place]], drawn[:, place])
+        for place in np.flatnonzero(done):  # p of a column's tests as one family
+            known = np.flatnonzero(np.isfinite(observed[active[place]]))
+            own = active[place], known
+            family = result.p[own]
+            if len(known) > 1:
+                family = np.maximum(family, smallest_p(observed[own], drawn[:, place, known])[0])
+            result.p_family[own] = np.where(result.by_tail[own], np.minimum(1.0, len(known) * result.p[own]), family)
         active, drawn = active[~done], drawn[:, ~done]
     return result
 
@@ -63,14 +68,6 @@ def _settle(
     into.tail[where] = np.sign(sides[1] - sides[0])
     into.low[where], into.high[where] = chance_interval(drawn[:, None])[:, 0]
     return True
-
-
-def _correct(into: Chance, column: int, values: np.ndarray, drawn: np.ndarray) -> None:
-    """p of a column's tests as one family."""
-    known = np.flatnonzero(np.isfinite(values))
-    p, by_tail = into.p[column, known], into.by_tail[column, known]
-    family = p if len(known) == 1 else smallest_p(values[known], drawn[:, known])[0]
-    into.p_family[column, known] = np.where(by_tail, np.minimum(1.0, len(known) * p), np.maximum(family, p))
 
 
 def tail_p(value: float, drawn: np.ndarray) -> float:

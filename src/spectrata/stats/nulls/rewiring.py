@@ -23,15 +23,11 @@ def swap_edges(edges: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np.
         one, two = _keys(a, d, n_nodes), _keys(c, b, n_nodes)
         every = np.sort(np.concatenate([known, one, two]))
         taken = every[1:][every[1:] == every[:-1]]  # few: an edge of a random pair of nodes hardly ever exists
-        fine = (a != d) & (c != b) & ~_among(one, taken) & ~_among(two, taken)
+        fine = (a != d) & (c != b) & ~np.isin(one, taken) & ~np.isin(two, taken)
         into, other = first[fine], second[fine]
         y[into], x[other], y[other] = d[fine], c[fine], b[fine]
         known[into], known[other] = one[fine], two[fine]
     return np.column_stack([x, y])
-
-
-def _among(values: np.ndarray, ascending: np.ndarray) -> np.ndarray:
-    return np.searchsorted(ascending, values, "right") > np.searchsorted(ascending, values, "left")
 
 
 def _keys(x: np.ndarray, y: np.ndarray, n_nodes: int) -> np.ndarray:

@@ -179,12 +179,8 @@ def chance_interval(drawn: np.ndarray) -> np.ndarray:
     """The 2.5 and 97.5 % quantiles of draws ``(N, S) -> (2, S)``; undefined draws drop out."""
     if np.isfinite(drawn).all():
         return np.quantile(drawn, CHANCE, axis=0)
-    found = np.full((2, drawn.shape[1]), np.nan)
-    for column in range(drawn.shape[1]):
-        some = drawn[np.isfinite(drawn[:, column]), column]
-        if len(some):
-            found[:, column] = np.quantile(some, CHANCE)
-    return found
+    finite = (one[np.isfinite(one)] for one in drawn.T)
+    return np.array([np.quantile(one, CHANCE) if len(one) else (np.nan, np.nan) for one in finite]).reshape(-1, 2).T
 
 
 def _quantiles(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:

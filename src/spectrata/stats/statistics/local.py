@@ -38,26 +38,20 @@ class LocalLikeness:
         """r_i over its unit for some nodes, by position, under orders ``start`` to ``stop - 1``: ``(B, s)``."""
         n, d = self.moving.shape
         found = np.empty((stop - start, len(some)))
-        rows = self.matrix if len(some) == len(self.nodes) else self.matrix[some]
+        rows, nodes, place = self.matrix, self.nodes[some], np.full(n, -1)
+        rows = rows if len(some) == len(self.nodes) else rows[some]
+        place[self.nodes] = np.arange(len(self.nodes))
         for part, drawn in order_batches(seed, n, start, stop, self.blocks, d):
             moved = self.moving[drawn[:, self.nodes].T]  # (m, B, d)
             if self.staying is not None:
                 moved = moved + self.staying[:, None]
             sums = (rows @ moved.reshape(len(moved), -1)).reshape(len(some), *moved.shape[1:])
-            sums += self._own_value(drawn, some)
+            # A node keeps its own value: the neighbour that got it gets the value that the node got.
+            back = np.empty_like(drawn)
+            np.put_along_axis(back, drawn, np.broadcast_to(np.arange(n), drawn.shape), axis=1)
+            holder = place[back[:, nodes]].T  # (s, B): which node with a pair holds the value of each
+            weight = self.matrix[np.broadcast_to(some[:, None], holder.shape), np.maximum(holder, 0)]
+            weight = np.where(holder >= 0, weight if isinstance(weight, np.ndarray) else weight.toarray(), 0.0)
+            sums += weight[:, :, None] * (self.moving[drawn[:, nodes].T] - self.moving[nodes][:, None])  # (s, B, d)
             found[part] = np.einsum("sd,sbd->bs", self.own[some], sums)
         return found / (self.unit[some] * self.variation)
-
-    def _own_value(self, drawn: np.ndarray, some: np.ndarray) -> np.ndarray:
-        """Change by which a node keeps its own value: the neighbour that got it gets the value that the node got."""
-        _count, n = drawn.shape
-        nodes = self.nodes[some]
-        place = np.full(n, -1)
-        place[self.nodes] = np.arange(len(self.nodes))
-        back = np.empty_like(drawn)
-        np.put_along_axis(back, drawn, np.broadcast_to(np.arange(n), drawn.shape), axis=1)
-        holder = place[back[:, nodes]].T  # (s, B): which node with a pair holds the value of each
-        weight = self.matrix[np.broadcast_to(some[:, None], holder.shape), np.maximum(holder, 0)]
-        weight = np.where(holder >= 0, weight if isinstance(weight, np.ndarray) else weight.toarray(), 0.0)
-        swapped = self.moving[drawn[:, nodes].T] - self.moving[nodes][:, None]  # (s, B, d)
-        return weight[:, :, None] * swapped

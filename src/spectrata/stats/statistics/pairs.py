@@ -49,7 +49,9 @@ class Likeness(Statistic):
 
     def permuted(self, obs: Observation, orders: np.ndarray) -> np.ndarray:
         """r under orders; of wide vectors and on many pairs by sums over the values as they are."""
-        if not (is_wide(obs) or is_large(obs)):
+        # Compiled code is worth it for many pairs; many columns share what an order costs.
+        size = (obs.n + len(obs.pairs.ends)) * (COLUMNS_SHARE if obs.separate else 1)
+        if not is_wide(obs) and size < LARGE_PAIRS:
             return super().permuted(obs, orders)
         found = by_sums(obs, orders)
         again = np.flatnonzero(np.isnan(found).reshape(len(orders), -1).any(axis=1))
@@ -60,11 +62,6 @@ class Likeness(Statistic):
 def is_wide(obs: Observation) -> bool:
     """Whether inner products of rows are read instead of made again for every order."""
     return not obs.separate and obs.width >= GRAM_WIDTH and obs.n <= GRAM_NODES
-
-
-def is_large(obs: Observation) -> bool:
-    """Whether there are enough pairs for compiled code; many columns share what an order costs."""
-    return (obs.n + len(obs.pairs.ends)) * (COLUMNS_SHARE if obs.separate else 1) >= LARGE_PAIRS
 
 
 def by_sums(obs: Observation, orders: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from spectrata.core.hop import split_along
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SignalTypeError, argument
@@ -138,7 +139,8 @@ def agree(
         if facts["effective"] < LEAST_EFFECTIVE:
             status[status == "ok"] = TOO_SMOOTH if facts["effective"] > 0 else CONSTANT
         first = near.strata.at(near.hops[0])
-        status[_is_flat(many, first.parts)] = CONSTANT
+        rest = split_along(many.reshape(n, -1), first.parts, None, False)[1].reshape(many.shape)
+        status[np.abs(rest).max(axis=(0, 1)) <= 1e-12] = CONSTANT
         notes += ["What is constant on connected parts is not tested."] if first.n_parts > 1 else []
     tested = np.where(status == "ok", value, np.nan)
     if not at or np.isnan(tested).all():
@@ -186,14 +188,6 @@ def _read(
     error = max((float(obs.rounding) for obs in (one, *others) if obs.rounding < 1), default=0.0)
     many = np.stack([obs.values for obs in others], axis=2)
     return one.values[:, :, None], many, error, replace(second, separate=any(tables), snapshots=None)
-
-
-def _is_flat(many: np.ndarray, parts: np.ndarray) -> np.ndarray:
-    """Which signals ``(n, d, C)`` are constant on every connected part, shape (C,)."""
-    sums = np.zeros((parts.max() + 1, *many.shape[1:]))
-    np.add.at(sums, parts, many)
-    means = sums / np.bincount(parts)[:, None, None]
-    return np.abs(many - means[parts]).max(axis=(0, 1)) <= 1e-12
 
 
 def same_node(n: int) -> Pairs:
