@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spectrata.stats.nulls.columns import MANY, run_columns
 from spectrata.stats.nulls.correction import TIE, over_columns
 from spectrata.stats.nulls.given import Covariates, read_given
 from spectrata.stats.nulls.orders import arrangements, block_orders, order_batches
-from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
+from spectrata.stats.nulls.stopping import LEVEL, MANY, Chance, looks, run_columns, run_family
 from spectrata.stats.observation import BATCH, NO_VARIANCE, Observation, Pairs, moved, observe
 from spectrata.stats.statistics.pairs import GRAM_WIDTH, Likeness, Statistic, largest_pair, moran, participation_ratio
 from spectrata.stats.statistics.shares import MOST_NODES, NAMES, Share, between_parts, described, shares

@@ -217,7 +217,7 @@ def _spectra(
 def print_answer(found: "Profile", graph: str, signal: str) -> None:
     """The answer, the graph, and the table of the last snapshot: one row per hop, or one per column."""
     from spectrata.cli.describe import NAMES, graph_facts, graph_line, print_ranking
-    from spectrata.stats.findings.table import footnote, hop_rows
+    from spectrata.stats.findings.finding import footnote, hop_rows
 
     name, findings = f"{signal} ({how_read(found)})", found.findings
     if found.ranking is not None:

@@ -118,6 +118,5 @@ def pearson(values: np.ndarray, target: np.ndarray) -> np.ndarray:
     y = (target - target.mean()).reshape(-1, *[1] * (values.ndim - 1))
     size_x, size_y = np.sqrt(np.sum(x * x, axis=0)), np.sqrt(np.sum(y * y))
     varies = (size_x > 1e-12 * np.sqrt(np.sum(values**2, axis=0))) & (size_y > 1e-12 * np.linalg.norm(target))
-    return np.clip(
-        np.divide(np.sum(x * y, axis=0), size_x * size_y, out=np.full(x.shape[1:], np.nan), where=varies), -1, 1
-    )
+    r = np.divide(np.sum(x * y, axis=0), size_x * size_y, out=np.full(x.shape[1:], np.nan), where=varies)
+    return np.clip(r, -1, 1)

@@ -79,24 +79,15 @@ def _merged(spectra: View) -> xr.Dataset:
         error[..., hop, group[group >= 0]] = spectra.magnitude_error[..., hop, group >= 0]
     status = np.where(cut.any(axis=1), add_notes(spectra.status, CUT_SPACE), spectra.status)
     dependent = np.array([not row_of(name).invariant(spectra.options) for name in spectra.algorithms])
-    out = ds.drop_dims("component").assign(
-        _like(
-            spectra,
-            magnitude=np.where(cut | ~np.isnan(masked), np.nan, magnitude),
-            magnitude_error=np.where(cut, np.nan, error),
-            status=status.astype(str),
-        )
-    )
+    magnitude, error = np.where(cut | ~np.isnan(masked), np.nan, magnitude), np.where(cut, np.nan, error)
+    own = _like(spectra, magnitude=magnitude, magnitude_error=error, status=status.astype(str))
     words = {"long_name": "the value depends on the choice of a basis of the eigenspace"}
-    ambiguous = dependent[:, None, None] & (size > 1)
-    out = out.assign(ambiguous=(("algorithm", "hop", "component"), ambiguous, words))
-    out = out.assign_coords({name: (where, array, ds[name].attrs) for name, (where, array) in labels.items()})
-    out = out.assign_coords(
-        component=np.arange(count),
-        complete=("hop", spectra.complete, ds["complete"].attrs),
-        n_eigenspaces=("hop", (size > 0).sum(axis=1)),
-        merge_rule=("algorithm", np.array(rules, dtype=str)),
-    )
+    ambiguous = (("algorithm", "hop", "component"), dependent[:, None, None] & (size > 1), words)
+    coords: dict[str, Any] = {name: (where, array, ds[name].attrs) for name, (where, array) in labels.items()}
+    coords |= {"component": np.arange(count), "complete": ("hop", spectra.complete, ds["complete"].attrs)}
+    coords |= {"n_eigenspaces": ("hop", (size > 0).sum(axis=1))}
+    coords |= {"merge_rule": ("algorithm", np.array(rules, dtype=str))}
+    out = ds.drop_dims("component").assign(own, ambiguous=ambiguous).assign_coords(coords)
     return with_long_names(out.assign_attrs({MERGED: "eigenspaces"}))
 
 
@@ -112,12 +103,9 @@ def _merge_each(ds: xr.Dataset) -> xr.Dataset:
     names = [*(name for name, field in FIELDS.items() if "component" in field.dims), "status"]
     empty = {name: FIELDS[name].empty for name in names} | {"ambiguous": False}
     rules = next(iter(merged.values()))["merge_rule"]
-    joined = xr.concat(
-        [one.reset_coords()[[*empty]].assign_coords(graph=name) for name, one in merged.items()],
-        dim="graph",
-        join="outer",
-        fill_value=empty,
-    ).reindex(graph=ds["graph"], hop=ds["hop"], fill_value=empty)
+    known = [one.reset_coords()[[*empty]].assign_coords(graph=name) for name, one in merged.items()]
+    joined = xr.concat(known, dim="graph", join="outer", fill_value=empty)
+    joined = joined.reindex(graph=ds["graph"], hop=ds["hop"], fill_value=empty)
     joined["status"] = xr.where(joined["status"] == "", ds["status"], joined["status"])
     out = ds.drop_dims("component").assign(joined).assign_coords(merge_rule=rules.variable)
     out = out.set_coords([name for name in names if FIELDS[name].coordinate])

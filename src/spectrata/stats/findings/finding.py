@@ -1,15 +1,17 @@
-"""Findings: one record per test or description; prints as a table, explains in sentences, turns into a DataFrame."""
+"""Findings: one record per test or description; prints as a table, explains in sentences, turns into a DataFrame.
+
+The table has one row per hop, is at most 80 columns wide, and has one footnote for the words that occur.
+"""
 
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from textwrap import fill
+from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectrata.results.notebook import html_list, html_table
-from spectrata.stats.findings.table import COLUMNS, WIDTH, hop_rows, tables
 from spectrata.stats.nulls.stopping import LEVEL
 
 if TYPE_CHECKING:
@@ -20,6 +22,18 @@ TESTED = ("alike", "unlike", "smooth", "rough", "coarse")
 # Verdicts on layers of a trained model, by the levels of a study.
 VERDICTS = ("collapsed", "dead", "not_finite", "training", "not_collapsed")
 NUMBERS = ("value", "chance_low", "chance_high", "p", "p_family", "value_given", "p_given", "p_family_given")
+WIDTH, MOST_TABLES = 80, 6
+COLUMNS = ("hop", "verdict", "r", "chance", "p", "r given", "p given")
+WORDS = {
+    "alike": "r above chance{also}",
+    "unlike": "r below chance{also}",
+    "chance": "r not distinguishable from chance",
+    "not beyond": "{given} may explain why r differs from chance",
+    "alike only": "r above chance only once {given} is accounted for",
+    "unlike only": "r below chance only once {given} is accounted for",
+    "reversed": "above chance without and below it with {given} accounted for, or the other way round",
+    "not tested": "r without p",
+}
 
 
 @dataclass(frozen=True)
@@ -160,3 +174,75 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value if isinstance(value, (str, int, float, type(None))) else str(value)
+
+
+def shown_p(p: float) -> str:
+    """One number for p; nothing for NaN."""
+    return "" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def shown(value: float) -> str:
+    """A correlation or share with three digits after the point; nothing for NaN."""
+    return "" if np.isnan(value) else f"{value:.3f}".replace("-0.000", "0.000")
+
+
+def hop_rows(findings: Iterable[Finding]) -> dict[tuple[Any, Any], list[dict[str, str]]]:
+    """The cells of every row of r, by column and snapshot."""
+    found: dict[tuple[Any, Any], list[dict[str, str]]] = {}
+    for one in findings:
+        if one.statistic != "r":
+            continue
+        chance = f"{shown(one.chance_low)} to {shown(one.chance_high)}" if one.chance_low == one.chance_low else ""
+        word = f"{one.verdict} (near .05)" if one.near_level else one.verdict
+        first, second = (shown(one.value), chance, shown_p(one.p_family)), (one.value_given, one.p_family_given)
+        cells = (str(one.hop), word, *first, shown(second[0]), shown_p(second[1]))
+        found.setdefault((one.column, one.snapshot), []).append(dict(zip(COLUMNS, cells, strict=True)))
+    return found
+
+
+def tables(findings: Sequence[Finding], given: str, tests: int) -> list[str]:
+    """The tables of all columns and snapshots as lines, and the footnote."""
+    groups = hop_rows(findings)
+    if not groups:
+        return []
+    rows = [row for group in groups.values() for row in group]
+    kept = [name for name in COLUMNS if any(row[name] for row in rows)]
+    wide = {name: max(len(name), *(len(row[name]) for row in rows)) for name in kept}
+    gap = "  " if sum(wide.values()) + 2 * len(kept) <= WIDTH else " "
+    lines, shown_groups = [], list(groups.items())
+    if len(groups) > MOST_TABLES:
+        shown_groups = [*shown_groups[: MOST_TABLES - 1], shown_groups[-1]]
+        lines = [f"{MOST_TABLES} of {len(groups)} tables; to_frame() has all."]
+    for (column, snapshot), group in shown_groups:
+        if column is not None or snapshot is not None:
+            words = [f"column {column}"] * (column is not None) + [f"snapshot {snapshot}"] * (snapshot is not None)
+            lines.append(f"{words[0][0].upper()}{', '.join(words)[1:]}:")
+        lines.append(_line({name: name for name in kept}, wide, gap))
+        lines += [_line(row, wide, gap) for row in group]
+    return lines + wrap(footnote(findings, given, tests), WIDTH)
+
+
+def _line(row: dict[str, str], wide: dict[str, int], gap: str) -> str:
+    left = ("verdict", "chance")
+    cells = [row[name].ljust(size) if name in left else row[name].rjust(size) for name, size in wide.items()]
+    return gap.join(cells).rstrip()
+
+
+def footnote(findings: Sequence[Finding], given: str, tests: int) -> str:
+    """Footnotes: the meaning of the words that occur in the table, of p and of chance."""
+    name, parts = given or "degree", []
+    judged = (one for one in findings if one.statistic == "r" and one.verdict and one.kind != "undefined")
+    for word in dict.fromkeys(one.verdict for one in judged):
+        key = next(key for key in sorted(WORDS, key=len, reverse=True) if word.startswith(key))
+        parts.append(f"{word}: " + WORDS[key].format(also=f", also given {given}" if given else "", given=name))
+    text = "; ".join(parts) + "." if parts else ""
+    if any(one.p == one.p for one in findings):
+        text += f" p: corrected over {tests} test{'s' if tests > 1 else ''}; chance: one hop at a time."
+    if given and any(one.p == one.p and one.value_given != one.value_given for one in findings):
+        explains = f"{given} explain{'s' * (given == 'degree')}"
+        text += f" r given: missing where {explains} the whole signal or nodes are too few."
+    if any(one.statistic == "r" and one.p_given == 1 and abs(one.value_given) < 1e-10 for one in findings):
+        text += f" r given 0 and p given 1: {name} alone fix{'es' * (name == 'degree')} it, and no test can reject."
+    if any(one.near_level for one in findings):
+        text += " near .05: more permutations could change the verdict."
+    return text.strip()

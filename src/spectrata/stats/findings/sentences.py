@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.stats.findings.table import WIDTH, shown, shown_p
+from spectrata.stats.findings.finding import WIDTH, Finding, shown, shown_p
 from spectrata.stats.nulls.stopping import LEVEL
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from spectrata.stats.findings.finding import Finding
 
 NAMED = 8  # labels that are named one by one
 WEAK = 0.05  # |r| below which a likeness is called weak
@@ -26,7 +24,7 @@ SHARES = {
 }
 
 
-def sentence(one: "Finding", given: str) -> str:
+def sentence(one: Finding, given: str) -> str:
     """The sentence of one test, with its numbers."""
     where = place(one)
     if one.kind == "undefined":
@@ -36,7 +34,7 @@ def sentence(one: "Finding", given: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _likeness(one: "Finding", given: str) -> str:
+def _likeness(one: Finding, given: str) -> str:
     who = nodes(one.hop)
     if one.kind == "chance":
         base = f"{who} are not distinguishable from chance"
@@ -48,7 +46,7 @@ def _likeness(one: "Finding", given: str) -> str:
     return f"{who} are {word}{rest}"
 
 
-def _scale(one: "Finding", given: str) -> str:
+def _scale(one: Finding, given: str) -> str:
     above, at_chance, below, _ = SHARES[one.statistic]
     if not one.significant:
         words = f"{below if one.p_family <= LEVEL else at_chance} than chance"
@@ -57,7 +55,7 @@ def _scale(one: "Finding", given: str) -> str:
     return f"at {hops([one.hop])} the signal {words}"
 
 
-def _numbers(one: "Finding", given: str) -> str:
+def _numbers(one: Finding, given: str) -> str:
     is_r, values = one.statistic == "r", (one.value, one.chance_low, one.chance_high, one.value_given)
     value, low, high, left = (shown(x) if is_r else f"{100 * x:.0f}" for x in values)
     text = f"r = {value}" if is_r else f"{value} % of it is in the {SHARES[one.statistic][-1]}"
@@ -76,7 +74,7 @@ def equals_p(p: float) -> str:
     return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
-def place(one: "Finding") -> str:
+def place(one: Finding) -> str:
     """Column and snapshot in words; nothing where the signal has neither."""
     words = [f"column {one.column}"] * (one.column is not None)
     words += [f"snapshot {one.snapshot}"] * (one.snapshot is not None)
@@ -114,7 +112,7 @@ def listed(labels: Sequence[Any]) -> str:
     return ", ".join(shown_labels) + (f" and {last}" if last else "")
 
 
-def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
+def scale_lines(findings: Iterable[Finding], given: str) -> list[str]:
     """One line per column and snapshot on where the signal is smooth, rough or follows the main divide."""
     found: dict[str, dict[str, list[Any]]] = {}
     lines: list[str] = []
@@ -136,7 +134,7 @@ def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
     return lines
 
 
-def likeness_words(rows: Sequence["Finding"], diameter: int | None) -> str:
+def likeness_words(rows: Sequence[Finding], diameter: int | None) -> str:
     """Verdicts of consecutive hops in words, those that say alike or unlike; "from K hops on" ends at the diameter."""
     known = [one for one in rows if one.kind != "undefined"]
     plain = [by_side(one.verdict, one.value) if one.verdict in ("alike", "unlike") else "" for one in rows]

@@ -7,8 +7,7 @@ import numpy as np
 
 from spectrata.kernels.scaling import squarable
 from spectrata.stats.describe.spectrum import FLOOR
-from spectrata.stats.nulls.columns import MANY, run_columns
-from spectrata.stats.nulls.stopping import Chance
+from spectrata.stats.nulls.stopping import MANY, Chance, run_columns
 
 NUMBERS = 2**22  # of a batch of drawn signals, gradients and magnitudes
 Drawn = Callable[[np.ndarray, int, int, int], np.ndarray]  # rows, hop, start, stop -> (A, rows, stop - start, G)

@@ -13,9 +13,8 @@ from spectrata.inputs.signals import as_signal
 from spectrata.kernels.scaling import squarable
 from spectrata.results.build import along_rows
 from spectrata.stats.labelled import graph_variables, made_from, node_coordinates
-from spectrata.stats.nulls.columns import run_columns
 from spectrata.stats.nulls.correction import adjust
-from spectrata.stats.nulls.stopping import looks
+from spectrata.stats.nulls.stopping import looks, run_columns
 from spectrata.stats.nulls.surrogates import Surrogates
 from spectrata.stats.verbs.hops import at_hops
 

@@ -27,9 +27,9 @@ def at_hops(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Strat
         asked: Any = [hops] if isinstance(hops, str) else list(hops)
     else:
         asked = asked_hops(hops)
-    numbers = graph.hops if by_number else range(1, len(graph.hops) + 1)
-    upto = [hop for hop, number in zip(graph.hops, numbers, strict=True) if isinstance(asked, int) and number <= asked]
-    kept = upto if isinstance(asked, int) else asked
+    kept = asked
+    if isinstance(asked, int):
+        kept = [hop for at, hop in enumerate(graph.hops, start=1) if (hop if by_number else at) <= asked]
     lost = [hop for hop in kept if hop not in graph.hops]
     if lost or not kept:
         what = shown(lost[0]) if lost else f"up to {asked}"
