@@ -87,7 +87,7 @@ def _merged(spectra: View) -> xr.Dataset:
     coords |= {"component": np.arange(count), "complete": ("hop", spectra.complete, ds["complete"].attrs)}
     coords |= {"n_eigenspaces": ("hop", (size > 0).sum(axis=1))}
     coords |= {"merge_rule": ("algorithm", np.array(rules, dtype=str))}
-    out = ds.drop_dims("component").assign(own, ambiguous=ambiguous).assign_coords(coords)
+    out = ds.drop_dims("component").assign(own | {"ambiguous": ambiguous}).assign_coords(coords)
     return with_long_names(out.assign_attrs({MERGED: "eigenspaces"}))
 
 
