@@ -280,5 +280,5 @@ def test_what_is_refused(given, words):
 def test_the_size_of_a_block_changes_no_number(monkeypatch):
     graph, signal = nx.cycle_graph(12), np.random.default_rng(0).normal(size=(2, 12, 1))
     whole = st.calibrate(graph, signal, "gft", hops=1, draws=99)
-    monkeypatch.setattr("spectrata.stats.statistics.energy.NUMBERS", 10)
+    monkeypatch.setattr("spectrata.stats.statistics.shares.NUMBERS", 10)
     xr.testing.assert_allclose(st.calibrate(graph, signal, "gft", hops=1, draws=99), whole)

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from spectrata.stats.describe.correlate import pearson
-from spectrata.stats.describe.distinguish import distances, pairwise
+from spectrata.stats.describe.snapshots import distances, pairwise, pearson
 
 
 def schemes_over_hops(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -76,8 +76,7 @@ def roc_auc(chance: np.ndarray, known: np.ndarray, truth: np.ndarray) -> float:
     return float(np.mean(below[both] / (positive * (len(truth) - positive))[both])) if both.any() else np.nan
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(NamedTuple):
     """Scores over the outer folds of all repeats, J in all."""
 
     score: np.ndarray  # (V, J)

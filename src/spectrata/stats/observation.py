@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -174,8 +174,7 @@ class Observation:
         return (slice(start, start + step) for start in range(0, len(orders), step))
 
 
-@dataclass(frozen=True, eq=False)
-class Ends:
+class Ends(NamedTuple):
     """A signal under B orders, at the nodes that have a pair, less its endpoint mean."""
 
     values: np.ndarray  # (m, B, d)

@@ -1,7 +1,6 @@
 """Compare two results: correlation with its chance, a cosine beside that with a flat spectrum, shifts of energy."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -35,8 +34,7 @@ NULL = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class SpreadSpectra:
+class SpreadSpectra(NamedTuple):
     """Spectra spread evenly inside eigenspaces: ``values[..., a]`` stands for ``weights[..., a]`` equal components."""
 
     values: np.ndarray  # (algorithm, T, hop, a), NaN where there is nothing
@@ -218,6 +216,9 @@ def measure_pairs(x: SpreadSpectra, y: SpreadSpectra) -> dict[str, np.ndarray]:
         return np.where(exists, found, np.nan)
 
     largest = at_largest(difference)
+    gaps, energies = np.nan_to_num(np.diff(x.eigenvalue, axis=-1)), (w * u**2, w * v**2)
+    shares = [e / np.where(e.sum(axis=-1) > 0, e.sum(axis=-1), 1.0)[..., None] for e in energies]
+    apart = np.abs(np.cumsum(shares[0] - shares[1], axis=-1))[..., :-1]  # of the two distributions of energy
     return {
         "correlation": _correlation(u, v, w),
         "cosine": _over(np.sum(w * u * v, axis=-1), size_u * size_v, exists),
@@ -226,15 +227,8 @@ def measure_pairs(x: SpreadSpectra, y: SpreadSpectra) -> dict[str, np.ndarray]:
         "largest_difference": largest,
         "at_eigenvalue": np.where(np.abs(largest) > SAME, at_largest(x.eigenvalue), np.nan),
         "at_eigenspace": np.where(np.abs(largest) > SAME, at_largest(x.eigenspace.astype(float)), np.nan),
-        "wasserstein": np.where(exists, _wasserstein(w * u**2, w * v**2, x.eigenvalue), np.nan),
+        "wasserstein": np.where(exists, np.sum(apart * gaps, axis=-1), np.nan),
     }
-
-
-def _wasserstein(a: np.ndarray, b: np.ndarray, eigenvalue: np.ndarray) -> np.ndarray:
-    """``integral abs(F_a - F_b)`` of energies along the eigenvalue axis: ``(..., hop, a) -> (..., hop)``."""
-    gaps = np.nan_to_num(np.diff(eigenvalue, axis=-1))
-    share_a, share_b = (e / np.where(e.sum(axis=-1) > 0, e.sum(axis=-1), 1.0)[..., None] for e in (a, b))
-    return np.sum(np.abs(np.cumsum(share_a - share_b, axis=-1))[..., :-1] * gaps, axis=-1)
 
 
 def band_shares(x: SpreadSpectra, groups: np.ndarray, count: int) -> np.ndarray:

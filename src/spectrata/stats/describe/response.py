@@ -1,6 +1,6 @@
 """Measure what a step filters: energy after over energy before, and the shares of every band on both sides."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,6 @@ import xarray as xr
 from spectrata.core.distances import require_hops
 from spectrata.core.registry import EXACT, row_of
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
-from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import Signal, as_signal, resolve_metric
@@ -86,7 +85,12 @@ def response(
     if graph is not None:
         strat = as_stratification(graph, hops, weights)
         require_hops(strat, "A response")
-        before, after = _of_signals(before, after, strat, algorithm, metric, seed)
+        known = [as_signal(signal, strat.graph) for signal in (before, after)]
+        for signal, word in zip(known, ("before", "after"), strict=True):
+            if len(signal.values) > 1:
+                raise OptionError(f"{word} holds {len(signal.values)} snapshots; give one, such as signal[0].")
+        one, lean = resolve_metric(metric, min(signal.values.shape[2] for signal in known)), strat.using(keep=())
+        before, after = (lean.spectra(Signal(x.values, None), algorithm, metric=one, seed=seed) for x in known)
     else:
         refuse_graph_arguments("A result", hops=hops, weights=weights)
         if metric != "auto":
@@ -113,18 +117,6 @@ def response(
     variables |= {"gain": ("hop", gain), "status": ("hop", np.where(np.isnan(gain), NO_ENERGY, "ok"))}
     coords = {"hop": list(first.hops)} | level_coordinates(first, groups, count, level)
     return xr.Dataset(variables, coords, attributes_of(first.ds, "response") | {"level": level})
-
-
-def _of_signals(
-    before: Any, after: Any, strat: Stratification, algorithm: str, metric: str, seed: int
-) -> Iterator[xr.Dataset]:
-    known = [as_signal(signal, strat.graph) for signal in (before, after)]
-    for signal, word in zip(known, ("before", "after"), strict=True):
-        if len(signal.values) > 1:
-            raise OptionError(f"{word} holds {len(signal.values)} snapshots; give one, such as signal[0].")
-    one = resolve_metric(metric, min(signal.values.shape[2] for signal in known))
-    lean = strat.using(keep=())
-    return (lean.spectra(Signal(x.values, None), algorithm, metric=one, seed=seed) for x in known)
 
 
 def _energies(side: View, algorithm: str, groups: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -157,9 +157,8 @@ def lengths(values: np.ndarray) -> np.ndarray:
 def rounding_floor(spectra: View) -> float:
     """Give the share of a spectrum's length at or below which what lies off zero is rounding.
 
-    Where constants lie at zero, the transform takes them off before it projects, and what is left are differences of
-    the given numbers, rounded to half a unit in the last place. Directions and signals divided by roots of degrees are
-    rounded by the computation itself.
+    Where constants lie at zero and are taken off, differences of the given numbers are left, rounded to half a unit in
+    the last place. Directions and signals divided by roots of degrees are rounded by the computation itself.
     """
     constants = spectra.ds.attrs.get("laplacian") != "normalized"
     return LAST_DIGITS if spectra.metric == "euclidean" and constants and not spectra.is_bands else FLOOR

@@ -69,11 +69,10 @@ def summary(ds: xr.Dataset, *, bands: int = 4) -> pd.DataFrame:
     >>> st.summary(found)["column"].tolist()
     [1, 0]
     """
-    metric = (
-        ds["metric"].values if "metric" in getattr(ds, "coords", ()) else getattr(ds, "attrs", {}).get("metric", "")
-    )
+    known = getattr(ds, "attrs", {})
+    metric = ds["metric"].values if "metric" in getattr(ds, "coords", ()) else known.get("metric", "")
     notes = [DIRECTION] if "angular" in np.ravel(metric).tolist() else []
-    if getattr(ds, "attrs", {}).get("kind") in ("correlogram", "calibration"):
+    if known.get("kind") in ("correlogram", "calibration"):
         found = NotedTable(_ranked_cells(ds))
     else:
         check(ds)
@@ -85,10 +84,10 @@ def summary(ds: xr.Dataset, *, bands: int = 4) -> pd.DataFrame:
                 table.insert(0, "graph", name)
             tables.append(table)
         if "graph" in ds.dims:
-            known = {table["graph"].iloc[0] for table in tables}  # the others failed or are missing
+            done = {table["graph"].iloc[0] for table in tables}  # the others failed or are missing
             lost = zip(*(ds[name].values.tolist() for name in ("graph", "state", "error")), strict=True)
             rows = [{"graph": one, "status": f"{state}: {why}" if why else state} for one, state, why in lost]
-            tables.append(pd.DataFrame([row for row in rows if row["graph"] not in known]))
+            tables.append(pd.DataFrame([row for row in rows if row["graph"] not in done]))
         found = NotedTable(pd.concat([table for table in tables if len(table)], ignore_index=True))
     found.attrs["note"] = "\n".join(notes)
     return found

@@ -89,7 +89,6 @@ def nodes(hop: Any) -> str:
 
 
 def hops(some: Sequence[Any]) -> str:
-    """Hops with their noun."""
     return f"hop{'s' if len(some) > 1 else ''} {runs(some)}"
 
 

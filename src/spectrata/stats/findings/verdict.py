@@ -145,7 +145,6 @@ class Verdicts(list[Verdict]):
 
     @property
     def failed(self) -> list[Verdict]:
-        """The verdicts that ``spectrata check`` fails on."""
         return [one for one in self if one.failed]
 
     def to_frame(self) -> "pd.DataFrame":
@@ -157,7 +156,6 @@ class Verdicts(list[Verdict]):
         return pd.DataFrame(rows, columns=[*names, "text"])
 
     def explain(self) -> str:
-        """Rates and limits of every verdict."""
         return "\n".join([*(one.explain() for one in self), *self.notes])
 
     def __str__(self) -> str:

@@ -204,9 +204,8 @@ def last_scores(run: "xr.Dataset") -> dict[str, float]:
 def as_grid(ds: "xr.Dataset") -> "xr.Dataset":
     """The ``snapshot`` dimension spread over ``layer``, ``mode`` where there are several, and ``epoch`` (or ``step``).
 
-    Where passes share a label, or have none, ``step`` is the dimension and ``epoch`` a coordinate along it. Layers
-    that a pass did not have are NaN with the status ``"not recorded"``; the input, recorded when it changes, stands at
-    every pass.
+    Where passes share a label, or have none, ``step`` is the dimension and ``epoch`` a coordinate along it. Layers that
+    a pass did not have are NaN and "not recorded"; the input, recorded when it changes, stands at every pass.
     """
     import xarray as xr
 

@@ -65,7 +65,7 @@ def over_columns(p_family: np.ndarray) -> np.ndarray:
     """q of the tests of many columns: ``(C, S) -> (C, S)``, each column's p corrected within the column already.
 
     Benjamini and Hochberg select columns by their smallest p; within a column p grows by the same factor (Benjamini
-    and Bogomolov 2014). With one test per column it is Benjamini and Hochberg's q.
+    and Bogomolov 2014).
     """
     smallest = np.fmin.reduce(p_family, axis=1)  # NaN where a column has no test
     factor = adjust(smallest) / smallest

@@ -1,4 +1,4 @@
-"""Random surrogates of a signal: permuted, rotated or given signals, exchanged pairs, and signals that are as smooth.
+"""Random surrogates: permuted, rotated or given signals, exchanged pairs, signals that are as smooth, rewired graphs.
 
 Draw ``b`` of a row depends on the seed, the row and ``b`` alone, whichever draws are asked for with it. Signals are
 drawn for some rows, one row after the other: ``(rows draws, n, d)``.
@@ -16,6 +16,7 @@ BLOCK = 64  # rotated signals made by one random generator
 CHUNK = 32  # smooth surrogates made by one random generator, whose counter is the number of the chunk
 MOST_NUMBERS = 2**21  # of a chunk: wide signals on large graphs have fewer surrogates in one
 LEAST_EFFECTIVE = 2.0  # effective components below which a signal is too smooth to judge
+ROUNDS = 20  # of edge swaps; in each every edge takes part in one proposal
 ROUNDING = 1e-13  # share of a signal's norm below which a coefficient is rounding
 
 
@@ -100,11 +101,7 @@ class Surrogates:
 
     @property
     def effective(self) -> float:
-        """Effective number of components off zero that hold the signal: participation ratio of their energies.
-
-        The energy of an eigenspace counts as spread evenly over its dimensions, as it is over its rotations. 0 where
-        the signal is constant on every connected part.
-        """
+        """Effective number of components off zero: participation ratio of energies, even inside eigenspaces."""
         total = self.energy.sum()
         sizes = np.bincount(self.basis.eigenspace)
         return float(total**2 / np.sum(self.energy**2 / sizes)) if total > 0 else 0.0
@@ -156,3 +153,32 @@ def haar(normal: np.ndarray) -> np.ndarray:
         return normal / np.linalg.norm(normal, axis=1, keepdims=True)
     frames, triangle = np.linalg.qr(normal)
     return frames * np.sign(np.einsum("bkk->bk", triangle))[:, None, :]
+
+
+def swap_edges(edges: np.ndarray, n_nodes: int, rng: np.random.Generator) -> np.ndarray:
+    """Edges ``(m, 2)`` of a random simple graph with the same degrees.
+
+    A round pairs the edges at random and proposes to turn each pair ``ab, cd`` into ``ad, cb``. Proposals that make a
+    loop, or an edge that exists or that another proposal makes, are refused.
+    """
+    x, y = np.array(edges, dtype=np.int64).T.copy()
+    known, half = _keys(x, y, n_nodes), len(x) // 2
+    for _ in range(ROUNDS):
+        order = rng.permutation(len(x))
+        first, second = order[:half], order[half : 2 * half]
+        a, b, c, d = x[first], y[first], x[second], y[second]
+        turned = rng.random(half) < 0.5
+        c, d = np.where(turned, d, c), np.where(turned, c, d)
+        one, two = _keys(a, d, n_nodes), _keys(c, b, n_nodes)
+        every = np.sort(np.concatenate([known, one, two]))
+        taken = every[1:][every[1:] == every[:-1]]  # few: an edge of a random pair of nodes hardly ever exists
+        fine = (a != d) & (c != b) & ~np.isin(one, taken) & ~np.isin(two, taken)
+        into, other = first[fine], second[fine]
+        y[into], x[other], y[other] = d[fine], c[fine], b[fine]
+        known[into], known[other] = one[fine], two[fine]
+    return np.column_stack([x, y])
+
+
+def _keys(x: np.ndarray, y: np.ndarray, n_nodes: int) -> np.ndarray:
+    """One number for each undirected edge."""
+    return np.minimum(x, y) * n_nodes + np.maximum(x, y)

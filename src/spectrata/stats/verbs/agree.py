@@ -115,7 +115,9 @@ def agree(
     one, many, rounding, reading = _read(strat, a, b, columns, metric)
     n, table, notes = strat.graph.n_nodes, reading.separate, [reading.note]
     at = looks(n, draws)
-    ends = [same_node(n), *(pairs_of(strat, hop) for hop in strat.hops)]
+    loops = np.column_stack([np.arange(n)] * 2)  # hop 0: every node with itself, both of whose ends add to W
+    same = Pairs(Stratum(0, n, loops), loops[:, 0], loops, np.full(n, 0.5))
+    ends = [same, *(pairs_of(strat, hop) for hop in strat.hops)]
     value = np.column_stack([Agreement(pairs, many, rounding).of(one)[0] for pairs in ends])
     status = np.where(np.isnan(value), NO_VARIANCE, "ok").astype(object)  # (C, H)
     facts: dict[str, Any] = {"kind": "agree", "null": null, "draws": max(at, default=0), "seed": seed}
@@ -152,8 +154,8 @@ def agree(
     arrays = {"r": value, "p": found.p, "p_family": found.p_family} | ({"q": q} if table else {})
     arrays |= {"verdict": verdict, "near_level": found.near_level, "chance_low": found.low, "chance_high": found.high}
     arrays |= {"status": status.astype(str)}
-    same = 0 if is_by_number(strat) else "0"
-    coords = {"hop": [same, *strat.hops], "n_pairs": ("hop", [len(pairs.ends) for pairs in ends])}
+    hop_0 = 0 if is_by_number(strat) else "0"
+    coords = {"hop": [hop_0, *strat.hops], "n_pairs": ("hop", [len(pairs.ends) for pairs in ends])}
     facts["note"] = " ".join(filter(None, notes))
     every = {name: np.asarray(array)[None] for name, array in arrays.items()}
     ds = labelled(reading, every, ("hop",), coords, LONG_NAMES, facts)
@@ -187,13 +189,6 @@ def _read(
     error = max((float(obs.rounding) for obs in (one, *others) if obs.rounding < 1), default=0.0)
     many = np.stack([obs.values for obs in others], axis=2)
     return one.values[:, :, None], many, error, replace(second, separate=any(tables), snapshots=None)
-
-
-def same_node(n: int) -> Pairs:
-    """Hop 0: every node with itself."""
-    every = np.arange(n)
-    loops = np.column_stack([every, every])
-    return Pairs(Stratum(0, n, loops), every, loops, np.full(n, 0.5))  # both ends of a pair add to W
 
 
 class Agreement:

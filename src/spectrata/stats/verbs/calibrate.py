@@ -26,10 +26,9 @@ from spectrata.stats.describe.levels import group_reduce, level_groups
 from spectrata.stats.describe.spectrum import FLOOR, band_energy_shares
 from spectrata.stats.nulls.correction import TIE, adjust
 from spectrata.stats.nulls.orders import arrangements, orders
-from spectrata.stats.nulls.rewiring import swap_edges
 from spectrata.stats.nulls.stopping import LEVEL, looks
-from spectrata.stats.nulls.surrogates import given_draws, permuted, rotated
-from spectrata.stats.statistics.energy import NUMBERS, Drawn, chance_of_shares, shares_of, with_ratio, zero_groups
+from spectrata.stats.nulls.surrogates import given_draws, permuted, rotated, swap_edges
+from spectrata.stats.statistics.shares import NUMBERS, Drawn, chance_of_shares, shares_of, with_ratio, zero_groups
 from spectrata.stats.verbs.reading import kept_signal
 
 NULLS = ("permutation", "rotate", "rewire")
@@ -316,9 +315,6 @@ def _words(out: dict[str, np.ndarray], fixed: np.ndarray, facts: dict[str, Any])
     words[(cells > 0) & ~tested.any(axis=-1)] = FIXED
     words[cells == 0] = NO_ENERGY
     return words
-
-
-# ---- bands of a large graph
 
 
 def calibrate_bands(

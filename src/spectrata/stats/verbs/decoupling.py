@@ -66,10 +66,8 @@ def decoupling(
         Which stratum.
     cutoff : float, optional
         The largest eigenvalue that counts as low; by default it halves the energy.
-    laplacian : {"normalized", "random_walk", "combinatorial"}
-        The paper has the first.
-    self_loops : bool
-        Add a loop to every node; not with "combinatorial".
+    laplacian, self_loops
+        As for :func:`spectrata.spectra`; the paper has "normalized".
     draws : int, optional
         Surrogates; by default 999, and 9,999 for nodes whose p is small.
     seed : int

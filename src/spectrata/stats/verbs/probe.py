@@ -22,7 +22,7 @@ from spectrata.inputs.readers.signal_objects import is_missing
 from spectrata.inputs.signals import as_signal
 from spectrata.results.notebook import html_table
 from spectrata.stats.cross_validation import FOLDS, Scores, Target, corrected_error, cross_validate
-from spectrata.stats.nulls.rewiring import swap_edges
+from spectrata.stats.nulls.surrogates import swap_edges
 from spectrata.stats.verbs.write_back import write_back
 from spectrata.stats.views import ALONE, NO_GRAPH, SECOND, VIEWS, Neighbourhood, chosen_views, make_view
 
@@ -74,10 +74,7 @@ class Probe:
 
     @property
     def family(self) -> str:
-        """The family of models that fits: "no graph", "low-pass", "beside neighbours", "exact hops"; "" if not judged.
-
-        "no graph" where no gain was found; where degrees explain the gain, the family that can read degrees.
-        """
+        """The models that fit: "no graph", "low-pass", "beside neighbours" or "exact hops"; "" if not judged."""
         if self.verdict == "too few training nodes":
             return ""
         return NO_GRAPH if self.verdict == "no gain found" else VIEWS[self.best].family
@@ -92,11 +89,9 @@ class Probe:
         """The result in plain words."""
         name = self.target.score_name
         if self.verdict == "too few training nodes":
-            return (
-                f"Not judged: the smallest class has {self.target.counts.min()} training nodes, and {LEAST_PER_CLASS} "
-                "are needed. Label more nodes, join classes, or leave small ones out of train. Highest in the table: "
-                f"{self.best}."
-            )
+            words = f"Not judged: the smallest class has {self.target.counts.min()} training nodes, and"
+            words += f" {LEAST_PER_CLASS} are needed. Label more nodes, join classes, or leave small ones out of train."
+            return f"{words} Highest in the table: {self.best}."
         alone = _mean(self.alone)
         if self.verdict == "no gain found":
             chance = 0.5 if name == "AUC" else 0.0
@@ -253,8 +248,7 @@ def probe(
 def _chosen(names: tuple[str, ...], scores: Scores) -> str:
     """Choose the best view of the simplest family that has one within a standard error of the highest score.
 
-    The one-standard-error rule of Breiman et al. (Classification and Regression Trees, 1984), with the corrected error
-    of the paired difference; families from the simplest: no graph, low-pass, beside neighbours, exact hops.
+    The rule of Breiman et al. (Classification and Regression Trees, 1984), with the error of the paired difference.
     """
     mean = np.nanmean(scores.score, axis=1)
     top = int(np.argmax(mean))
@@ -325,13 +319,11 @@ def training_rows(train: Any, graph: Graph) -> np.ndarray:
     if given.dtype == bool:
         if given.shape != (graph.n_nodes,):
             raise NodeCountError(f"train is a mask of shape {given.shape}, but the graph has {graph.n_nodes} nodes.")
-        rows = np.flatnonzero(given)
-    else:
-        unknown = [node for node in given.tolist() if node not in graph.row]
-        if unknown:
-            raise UnknownNameError(f"train names {shown(unknown[0])}, which is not a node of the graph.")
-        rows = np.unique(np.array([graph.row[node] for node in given.tolist()], dtype=np.int64))
-    return rows
+        return np.flatnonzero(given)
+    unknown = [node for node in given.tolist() if node not in graph.row]
+    if unknown:
+        raise UnknownNameError(f"train names {shown(unknown[0])}, which is not a node of the graph.")
+    return np.unique(np.array([graph.row[node] for node in given.tolist()], dtype=np.int64))
 
 
 def _as_numbers(values: list[Any], from_file: bool) -> np.ndarray | None:

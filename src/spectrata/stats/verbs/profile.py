@@ -127,10 +127,7 @@ class Profile:
         return edges[np.sort(np.random.default_rng(self.seed).choice(len(edges), most, replace=False))]
 
     def pair_parts(self, column: Column, time: int, hop: Any, pairs: np.ndarray) -> np.ndarray:
-        """Parts of some pairs in r ``(s,)``: their weighted mean over all pairs of the hop is r.
-
-        Labels: 1 for two nodes of a class, -1 for others. NaN where a node has no value.
-        """
+        """Parts of some pairs in r ``(s,)``, whose weighted mean is r; 1 and -1 for labels; NaN where a value lacks."""
         known = pairs_of(self.strat, hop, column.rows)
         found = np.full((self.strat.graph.n_nodes, column.values.shape[2]), np.nan)
         if not len(known.ends) or column.lacks(time):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.core.stratification import Stratification
-from spectrata.stats.describe.levels import band_groups
+from spectrata.stats.describe.levels import level_groups
 from spectrata.stats.nulls.stopping import LEVEL, LOOKS
 from spectrata.stats.observation import pairs_of
 from spectrata.stats.statistics.shares import BANDS, LEAST_COMPONENTS, MOST_NODES
@@ -146,7 +146,7 @@ def _scale(reading: Reading, chosen: np.ndarray) -> Any:
         weighted = np.zeros((pairs.n, obs.width))
         weighted[pairs.nodes] = obs.values[pairs.nodes] * np.sqrt(pairs.k)[:, None]
         energy = np.sum(basis.project(weighted) ** 2, axis=1)
-        band = band_groups(basis.is_zero[None], basis.eigenspace[None], basis.multiplicity[None], BANDS)[0]
+        band = level_groups(basis.axis, "band", BANDS)[0][0]
         sums, sizes = (np.bincount(band[band >= 0], some, BANDS) for some in (energy[band >= 0], None))
         found[at] = int(np.argmax(sums / np.maximum(sizes, 1))) + 1
     return pd.array(found, dtype="Int64")

@@ -13,11 +13,7 @@ OF_NODES = ("r", "p", "q", "q_given", "verdict")
 
 
 def write_back(target: Any, result: Any, verb: str) -> None:
-    """Write a result into ``var`` and ``obs`` of an AnnData, else into its ``uns``, or into attributes of nodes.
-
-    Every name begins with ``spectrata_``. What is tested per gene goes to ``var``, what is tested per cell to ``obs``,
-    and everything, with the arguments of the call, to ``uns``.
-    """
+    """Write what is tested per gene to ``var``, per cell to ``obs``, and all to ``uns``; or to the nodes of a graph."""
     if all(hasattr(target, name) for name in ("obs", "var", "uns", "obsp")):
         if hasattr(result, "to_frame"):
             table = result.to_frame()
