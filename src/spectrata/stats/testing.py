@@ -147,7 +147,7 @@ class Results:
             if index not in together:
                 self._one_column(index, column, pairs)
             self._describe(index, column, pairs)
-        self.q = tuple(_over_columns(one.p_family) for one in self.made)
+        self.q = tuple(np.moveaxis(over_columns(np.moveaxis(one.p_family, 2, 0)), 0, 2) for one in self.made)
         for chance, q in zip(self.made, self.q, strict=True) if many else ():
             chance.near_level[:, :, many] = chance.near_by_q(q, n)[:, :, many]
         self.given = "" if self.covariates is None else self.covariates.name  # or "degree", or "covariates"
@@ -229,9 +229,3 @@ class Results:
             elif fixed[t, h]:
                 words = f"r given is the same in every order; {words}".removesuffix("; ")
             self.status[t, index, h] = words or "ok"
-
-
-def _over_columns(p_family: np.ndarray) -> np.ndarray:
-    """q over columns of tests ``(S, T, C, H)``."""
-    family = np.moveaxis(p_family, 2, 0)
-    return np.moveaxis(over_columns(family.reshape(len(family), -1)).reshape(family.shape), 0, 2)

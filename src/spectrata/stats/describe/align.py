@@ -33,7 +33,14 @@ def align(
     if _graph(first) != _graph(second) and not directed:
         b = numbered_like(b, a)
         second = view(b, names[1])
-    _require_same(first, second, algorithms)
+    if first.ds.attrs.get("graph_hash") != second.ds.attrs.get("graph_hash"):
+        words = f"{names[0]} and {names[1]} are of different graphs ({_graph(first)} and {_graph(second)})"
+        raise ResultError(f"{words}, whose eigencomponents do not correspond; compare signals on one graph.")
+    others = _facts(second, algorithms)
+    for what, own in _facts(first, algorithms).items():
+        if own != others[what]:
+            words = f"their {what} differ ({shown(own)} and {shown(others[what])}); compute both with the same options."
+            raise ResultError(f"{names[0]} and {names[1]} cannot be compared: {words}")
     if rows:
         b = _matched(first, second, b)
     chosen = [one.sel({"algorithm": algorithms, "hop": hops}) for one in (a, b)]
@@ -41,8 +48,8 @@ def align(
         there = (one["multiplicity"] > 0).any([dim for dim in one["multiplicity"].dims if dim != "component"])
         chosen[at] = one.isel(component=there.values)
     first, second = (view(one, name) for one, name in zip(chosen, names, strict=True))
-    own = [one.ds["band_upper"].values if one.is_bands else one.eigenspace for one in (first, second)]
-    if not np.array_equal(own[0], own[1]):
+    spaces = [one.ds["band_upper"].values if one.is_bands else one.eigenspace for one in (first, second)]
+    if not np.array_equal(*spaces):
         words = f"{names[0]} and {names[1]} hold different components of the spectrum"
         raise ResultError(f"{words}; compute both with the same n_eigs and which, and select the same components.")
     return first, second
@@ -58,17 +65,6 @@ def _facts(one: View, algorithms: list[str]) -> dict[str, Any]:
     known = {"kind of result": attrs.get("kind"), "metrics": attrs.get("metric"), "edge weights": attrs.get("weights")}
     words = {"Laplacians": one.operator_name} | {what: value or "none" for what, value in known.items()}
     return words | {name: one.options.get(name) for algorithm in algorithms for name in row_of(algorithm).options}
-
-
-def _require_same(a: View, b: View, algorithms: list[str]) -> None:
-    if a.ds.attrs.get("graph_hash") != b.ds.attrs.get("graph_hash"):
-        words = f"{a.name} and {b.name} are of different graphs ({_graph(a)} and {_graph(b)})"
-        raise ResultError(f"{words}, whose eigencomponents do not correspond; compare signals on one graph.")
-    others = _facts(b, algorithms)
-    for what, own in _facts(a, algorithms).items():
-        if own != others[what]:
-            words = f"their {what} differ ({shown(own)} and {shown(others[what])}); compute both with the same options."
-            raise ResultError(f"{a.name} and {b.name} cannot be compared: {words}")
 
 
 def _matched(first: View, second: View, b: xr.Dataset) -> xr.Dataset:

@@ -121,9 +121,7 @@ class _Index:
 
     def __init__(self, surrogates: Surrogates, cutoff: float | None) -> None:
         self.surrogates, basis = surrogates, surrogates.basis
-        columns = surrogates.values if surrogates.root is None else surrogates.values * surrogates.root[:, None]
-        squares = np.sum(columns**2, axis=0)
-        self.floor = ROUNDING * float(np.sqrt(squares.sum()))
+        self.floor = ROUNDING * float(np.linalg.norm(surrogates.coefficients))
         spaces = basis.eigenspace
         values = (np.bincount(spaces, basis.values) / np.bincount(spaces))[spaces]  # rounding tells no two apart
         if cutoff is None:
