@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata._version import __version__
-from spectrata.core.operators import Operator
+from spectrata.core.operators import Laplacian
 from spectrata.core.stratification import Stratification
 from spectrata.inputs.graphs import Graph
 from spectrata.results.build import node_labels
@@ -68,7 +68,7 @@ def labelled(
     return ds
 
 
-def made_from(strat: Stratification, operator: Operator | None = None) -> dict[str, Any]:
+def made_from(strat: Stratification, operator: Laplacian | None = None) -> dict[str, Any]:
     """The attributes that say what a description was made with."""
     known = {} if operator is None else {"laplacian": operator.laplacian, "self_loops": int(operator.self_loops)}
     graph = {"weights": strat.weights, "graph_hash": strat.graph.digest, "n_nodes": strat.graph.n_nodes}

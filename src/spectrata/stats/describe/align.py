@@ -49,7 +49,7 @@ def align(
         chosen[at] = one.isel(component=there.values)
     first, second = (view(one, name) for one, name in zip(chosen, names, strict=True))
     spaces = [one.ds["band_upper"].values if one.is_bands else one.eigenspace for one in (first, second)]
-    if not np.array_equal(*spaces):
+    if not np.array_equal(spaces[0], spaces[1]):
         words = f"{names[0]} and {names[1]} hold different components of the spectrum"
         raise ResultError(f"{words}; compute both with the same n_eigs and which, and select the same components.")
     return first, second

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from spectrata.core.hop import split_along
-from spectrata.core.operators import Operator
+from spectrata.core.operators import Laplacian
 from spectrata.core.spectra import as_stratification
 from spectrata.core.strata import Stratum
 from spectrata.errors import warn
@@ -173,10 +173,10 @@ def _over(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _per_hop(
-    stratum: Stratum, operator: Operator, values: np.ndarray, unit: np.ndarray, t: np.ndarray, apart: float, zeros: bool
+    stratum: Stratum, operator: Laplacian, values: np.ndarray, unit: np.ndarray, t: np.ndarray, gap: float, zeros: bool
 ) -> dict[str, np.ndarray]:
-    """Compute the measures of one stratum, ``(T,)`` each; directions farther apart than ``apart`` count as two."""
-    roots = 1.0 / np.sqrt(Operator("normalized", operator.self_loops).measure(stratum))
+    """Compute the measures of one stratum, ``(T,)`` each; directions farther apart than ``gap`` count as two."""
+    roots = 1.0 / np.sqrt(Laplacian("normalized", operator.self_loops).measure(stratum))
     measure = operator.measure(stratum) if operator.has_measure else None
     weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
     size = np.sum(values**2, axis=(1, 2))
@@ -185,7 +185,7 @@ def _per_hop(
     scaled = values * roots[:, None]
     out["dirichlet_normalized"] = edge_sums.edge_lengths(scaled, stratum.edges) ** 2 @ weights
     for row, s in enumerate(unit):
-        out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, stratum.edges, weights, apart, zeros)
+        out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, stratum.edges, weights, gap, zeros)
         live = np.any(t[row] != 0, axis=1)
         for name, some in (("off_zero", np.full(len(live), True)), ("off_zero_live", live | ~live.any())):
             parts = np.unique(stratum.parts[some], return_inverse=True)[1]

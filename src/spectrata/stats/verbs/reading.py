@@ -17,7 +17,7 @@ from spectrata.results.schema import View, view
 from spectrata.stats.describe.levels import rebuild
 from spectrata.stats.findings.watched import giving_signal
 from spectrata.stats.observation import Observation, Pairs, observe, pairs_of
-from spectrata.stats.verbs.hops import stratify
+from spectrata.stats.verbs.hops import following, stratify
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ def read(
 ) -> Reading:
     """Read a graph and a signal; ``labels=True`` takes whole numbers as class codes."""
     one_of(columns, "columns", COLUMNS)
-    strat = stratify(graph, hops, weights)
+    strat = following(stratify(graph, hops, weights), signal, graph)
     if signal is None:
         if "X" not in strat.graph.attributes:
             raise OptionError("Give the signal too: only an AnnData has a table of its own.")
