@@ -35,7 +35,7 @@ MOST_LINES = {
     "core": 3700,
     "bands": 2500,
     "many": 1666,
-    "stats": 7600,
+    "stats": 7530,
 }
 LONGEST = {"stats/verbs/calibrate.py": 490}  # files that are longer than 450 lines, and how long they may be
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
