@@ -1,24 +1,25 @@
 """Agreement of two maps beyond their smoothness."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from spectrata.core.hop import split_along
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SignalTypeError, argument
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.stats.labelled import labelled
-from spectrata.stats.nulls.columns import MANY, run_columns
 from spectrata.stats.nulls.correction import over_columns
+from spectrata.stats.nulls.given import is_by_number
 from spectrata.stats.nulls.orders import orders
-from spectrata.stats.nulls.spectral import LEAST_EFFECTIVE, Surrogates
-from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
-from spectrata.stats.observation import Pairs, pairs_of
+from spectrata.stats.nulls.stopping import LEVEL, MANY, Chance, looks, run_columns, run_family
+from spectrata.stats.nulls.surrogates import LEAST_EFFECTIVE, Surrogates
+from spectrata.stats.observation import NO_VARIANCE, Pairs, pairs_of
 from spectrata.stats.verbs.hops import at_hops
 from spectrata.stats.verbs.reading import Reading, read
 from spectrata.stats.verbs.write_back import write_back
@@ -27,7 +28,6 @@ MOST_NODES = 4_000  # above which no eigenbasis is made, and r has no p
 BASES = ("combinatorial", "random_walk")
 TOO_SMOOTH = "too smooth to judge"
 CONSTANT = "constant on connected parts, which is not tested"
-NO_VARIANCE = "no variance among nodes with a pair"
 NOT_TESTED = f"not tested above {MOST_NODES:,} nodes"
 LONG_NAMES = {
     "r": "correlation of the two signals at the two ends of a pair; at hop 0, of the same node",
@@ -112,39 +112,41 @@ def agree(
     """
     one_of(null, "null", ("spectral", "permutation"))
     strat, seed = at_hops(graph, hops, weights), whole(seed, "seed", 0)
-    compared = _read(strat, a, b, columns, metric)
-    n, table, notes = strat.graph.n_nodes, compared.reading.separate, [compared.reading.note]
+    one, many, rounding, reading = _read(strat, a, b, columns, metric)
+    n, table, notes = strat.graph.n_nodes, reading.separate, [reading.note]
     at = looks(n, draws)
-    ends = [same_node(n), *(pairs_of(strat, hop) for hop in strat.hops)]
-    value = np.column_stack([Agreement(one, compared.many, compared.rounding).of(compared.one)[0] for one in ends])
+    loops = np.column_stack([np.arange(n)] * 2)  # hop 0: every node with itself, both of whose ends add to W
+    same = Pairs(Stratum(0, n, loops), loops[:, 0], loops, np.full(n, 0.5))
+    ends = [same, *(pairs_of(strat, hop) for hop in strat.hops)]
+    value = np.column_stack([Agreement(pairs, many, rounding).of(one)[0] for pairs in ends])
     status = np.where(np.isnan(value), NO_VARIANCE, "ok").astype(object)  # (C, H)
     facts: dict[str, Any] = {"kind": "agree", "null": null, "seed": seed}
     sources: list[tuple[Draw, np.ndarray]] = []
     if null == "permutation":
-        one = compared.one[..., 0]
-        sources = [(lambda start, stop: np.moveaxis(one[orders(seed, n, start, stop)], 0, 2), compared.many)]
+        sources = [(lambda start, stop: np.moveaxis(one[orders(seed, n, start, stop), :, 0], 0, 2), many)]
     elif n > MOST_NODES:
         status[status == "ok"] = NOT_TESTED
         notes.append(f"Above {MOST_NODES:,} nodes r has no p.")
     else:
         near = strat if strat.hops[0] == 1 or not isinstance(strat.hops[0], int) else Stratification(strat.graph, 1)
-        sides = [(compared.one, compared.many), (compared.many, compared.one)][: 1 if table else 2]
+        sides = [(one, many), (many, one)][: 1 if table else 2]
         made = [
             (Surrogates(near.basis(near.hops[0], name), moving[:, :, 0], seed, 2 * side + at_basis), fixed)
             for at_basis, name in enumerate(BASES)
             for side, (moving, fixed) in enumerate(sides)
         ]
-        facts["effective"] = min(one.effective for one, _ in made)
-        sources = [(one.draw, fixed) for one, fixed in made]
+        facts["effective"] = min(moving.effective for moving, _ in made)
+        sources = [(moving.draw, fixed) for moving, fixed in made]
         if facts["effective"] < LEAST_EFFECTIVE:
             status[status == "ok"] = TOO_SMOOTH if facts["effective"] > 0 else CONSTANT
         first = near.strata.at(near.hops[0])
-        status[_is_flat(compared.many, first.parts)] = CONSTANT
+        rest = split_along(many.reshape(n, -1), first.parts, None, False)[1].reshape(many.shape)
+        status[np.abs(rest).max(axis=(0, 1)) <= 1e-12] = CONSTANT
         notes += ["What is constant on connected parts is not tested."] if first.n_parts > 1 else []
     tested = np.where(status == "ok", value, np.nan)
     if not at or np.isnan(tested).all():
         sources = []
-    found = _largest([_chance(draw, many, ends, tested, compared.rounding, at) for draw, many in sources], value.shape)
+    found = _largest([_chance(draw, fixed, ends, tested, rounding, at) for draw, fixed in sources], value.shape)
     facts["draws"] = int(found.draws.max(initial=0))
     q = over_columns(found.p_family)
     if len(q) > MANY:
@@ -153,31 +155,20 @@ def agree(
     arrays = {"r": value, "p": found.p, "p_family": found.p_family} | ({"q": q} if table else {})
     arrays |= {"verdict": verdict, "near_level": found.near_level, "chance_low": found.low, "chance_high": found.high}
     arrays |= {"status": status.astype(str)}
-    by_number = all(isinstance(hop, (int, np.integer)) for hop in strat.hops)
-    coords = {"hop": [0 if by_number else "0", *strat.hops], "n_pairs": ("hop", [len(one.ends) for one in ends])}
+    hop_0 = 0 if is_by_number(strat) else "0"
+    coords = {"hop": [hop_0, *strat.hops], "n_pairs": ("hop", [len(pairs.ends) for pairs in ends])}
     facts["note"] = " ".join(filter(None, notes))
     every = {name: np.asarray(array)[None] for name, array in arrays.items()}
-    ds = labelled(compared.reading, every, ("hop",), coords, LONG_NAMES, facts)
+    ds = labelled(reading, every, ("hop",), coords, LONG_NAMES, facts)
     if write:
         write_back(graph, ds, "agree")
     return ds
 
 
-# ---- signals
-
-
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """One signal ``(n, d, 1)`` and those it is compared with ``(n, d, C)``, of a table where they are separate."""
-
-    one: np.ndarray
-    many: np.ndarray
-    rounding: float
-    reading: Reading  # of the many
-
-
-def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> Compared:
-    """Both signals; the table, where there is one, becomes the many."""
+def _read(
+    strat: Stratification, a: Any, b: Any, columns: str, metric: str
+) -> tuple[np.ndarray, np.ndarray, float, Reading]:
+    """One signal ``(n, d, 1)``, the many of the table or the other ``(n, d, C)``, their rounding error and reading."""
     first, second = (read(strat, signal, metric=metric, columns=columns) for signal in (a, b))
     for name, reading in (("a", first), ("b", second)):
         if len(reading.columns[0].values) > 1:
@@ -198,32 +189,11 @@ def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> C
     # A constant signal is 0 throughout, whatever its rounding; it must not decide over the other columns.
     error = max((float(obs.rounding) for obs in (one, *others) if obs.rounding < 1), default=0.0)
     many = np.stack([obs.values for obs in others], axis=2)
-    return Compared(one.values[:, :, None], many, error, replace(second, separate=any(tables), snapshots=None))
-
-
-def _is_flat(many: np.ndarray, parts: np.ndarray) -> np.ndarray:
-    """Which signals ``(n, d, C)`` are constant on every connected part, shape (C,)."""
-    sums = np.zeros((parts.max() + 1, *many.shape[1:]))
-    np.add.at(sums, parts, many)
-    means = sums / np.bincount(parts)[:, None, None]
-    return np.abs(many - means[parts]).max(axis=(0, 1)) <= 1e-12
-
-
-# ---- statistic and nulls
-
-
-def same_node(n: int) -> Pairs:
-    """Hop 0: every node with itself."""
-    every = np.arange(n)
-    loops = np.column_stack([every, every])
-    return Pairs(Stratum(0, n, loops), every, loops, np.full(n, 0.5))  # both ends of a pair add to W
+    return one.values[:, :, None], many, error, replace(second, separate=any(tables), snapshots=None)
 
 
 class Agreement:
-    """r_K of signals that move, such as surrogates, with C signals that stay, ``fixed (n, d, C)``.
-
-    Differences below ``rounding`` are rounding, in both signals.
-    """
+    """r_K of signals that move, such as surrogates, with C signals that stay, ``fixed (n, d, C)``."""
 
     def __init__(self, pairs: Pairs, fixed: np.ndarray, rounding: float = 0.0) -> None:
         self.pairs, self.rounding = pairs, rounding
@@ -277,13 +247,10 @@ def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:
         return Chance.unknown(shape)
     every = {field.name: np.stack([getattr(one, field.name) for one in chances]) for field in fields(Chance)}
     clear, tail = (every["p_family"] > LEVEL) & ~every["near_level"], every["tail"]
-    found = {name: every[name].max(axis=0) for name in ("p", "p_family", "high", "draws", "by_tail")}
+    found = {name: every[name].max(axis=0) for name in ("value", "p", "p_family", "high", "draws", "by_tail")}
     found["tail"] = np.where((tail == tail[0]).all(axis=0), tail[0], 0)
     found["near_level"] = every["near_level"].any(axis=0) & ~clear.any(axis=0)
     return Chance(low=every["low"].min(axis=0), **found)
-
-
-# ---- result
 
 
 def _words(value: np.ndarray, decides: np.ndarray, tail: np.ndarray, status: np.ndarray) -> np.ndarray:

@@ -13,13 +13,16 @@ OF_NODES = ("r", "p", "q", "q_given", "verdict")
 
 
 def write_back(target: Any, result: Any, verb: str) -> None:
-    """Write a result into ``var`` and ``obs`` of an AnnData, else into its ``uns``, or into attributes of nodes.
-
-    Every name begins with ``spectrata_``. What is tested per gene goes to ``var``, what is tested per cell to ``obs``,
-    and everything, with the arguments of the call, to ``uns``.
-    """
+    """Write what is tested per gene to ``var``, per cell to ``obs``, and all to ``uns``; or to the nodes of a graph."""
     if all(hasattr(target, name) for name in ("obs", "var", "uns", "obsp")):
-        table = _table(result)
+        if hasattr(result, "to_frame"):
+            table = result.to_frame()
+        elif hasattr(result, "data_vars"):
+            kept = [name for name, found in result.data_vars.items() if not {"edge", "axis"} & set(found.dims)]
+            table = result[kept].to_dataframe().reset_index()
+        else:
+            table = result.copy()
+        table.columns = [str(name) for name in table.columns]  # what a file can hold
         facts = {name: value for name, value in getattr(result, "attrs", {}).items() if value is not None}
         facts = {name: one if isinstance(one, str | int | float | bool) else str(one) for name, one in facts.items()}
         target.uns[f"{PREFIX}_{verb}"] = {"table": table, "arguments": facts}
@@ -38,19 +41,6 @@ def write_back(target: Any, result: Any, verb: str) -> None:
         where = "an AnnData, or a networkx graph" if verb == "local" else "an AnnData"
         kind = type(target).__name__
         raise OptionError(f"write=True puts the result into {where}, and this is a {kind}; leave it out.")
-
-
-def _table(result: Any) -> Any:
-    """One row per test, in columns that a file can hold."""
-    if hasattr(result, "to_frame"):
-        table = result.to_frame()
-    elif hasattr(result, "data_vars"):
-        kept = [name for name, found in result.data_vars.items() if not {"edge", "axis"} & set(found.dims)]
-        table = result[kept].to_dataframe().reset_index()
-    else:
-        table = result.copy()
-    table.columns = [str(name) for name in table.columns]
-    return table
 
 
 def _per_node(result: Any) -> dict[str, np.ndarray]:
