@@ -344,3 +344,17 @@ def test_where_degree_fixes_r_given_the_table_says_so(graph):
     said = " ".join(str(st.diagnose(graph, values, hops=1)).split())
     assert "degree alone fixes it, and no test can reject" in said
     assert "alone fixes" not in str(st.diagnose(nx.path_graph(60), values[:60], hops=1))
+
+
+def test_a_clear_column_of_a_table_is_not_lost_to_few_orders():
+    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(20, 20))
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(400, 14))
+    values[:, 3] += 1.2 * (np.indices((20, 20)).sum(axis=0).ravel() % 2)
+    found = st.diagnose(graph, values, hops=[1], columns="separate").to_frame().query("statistic == 'r' and column == 3")
+    more = st.diagnose(graph, values, hops=[1], columns="separate", draws=9_999).to_frame()
+    assert found["verdict"].item() == "unlike"
+    assert not found["near_level"].item()
+    same = more.query("statistic == 'r' and column == 3")
+    assert same["verdict"].item() == "unlike"
+    np.testing.assert_allclose(found["p_family"].item(), same["p_family"].item(), atol=0.02)

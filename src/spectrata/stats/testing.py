@@ -18,6 +18,7 @@ from spectrata.stats.verbs.reading import Column, Reading
 WIDE = GRAM_WIDTH - 1  # columns of a vector up to which equal rows are looked for; by_sums takes permutations only
 LANES = 32  # columns that are permuted together at least: they share the pairs that are read
 SHARE_WORK = 4e11  # multiplications of a look at the shares, about half a minute
+SECOND_WORK = 4e10  # of the second look, about three seconds a column: above it tables draw no more than single signals
 STATISTICS = ("r", *NAMES)
 BLOCK = 2**24  # numbers of a block of columns that are tested together
 # Up to which the second look costs less than a second and is drawn at once: a corrected p then does not depend on how
@@ -39,22 +40,24 @@ class Outcome(NamedTuple):
     given: Chance
 
 
-def run_tests(cells: Sequence[Cell], covariates: Covariates | None, at: tuple[int, ...], seed: int) -> Outcome:
+def run_tests(
+    cells: Sequence[Cell], covariates: Covariates | None, at: tuple[int, ...], seed: int, columns: int = 1
+) -> Outcome:
     """Test S cells on the same rows, at the numbers of orders in ``at``; without any there is no p.
 
     Cells of one signal are a family of hops, snapshots and statistics: arrays (S,). Where every one of C columns is a
-    signal of its own, each column is a family: arrays (C, S).
+    signal of its own, each column is a family: arrays (C, S). A signal may be one of so many ``columns``.
     """
-    chance = _against(cells, None, at, seed)
+    chance = _against(cells, None, at, seed, columns)
     if covariates is None:
         return Outcome(chance, Chance.unknown(chance.value.shape))
     given = {pairs: covariates.at(pairs.participation) for pairs in {cell.obs.pairs for cell in cells}}
     beyond = {obs: obs.beyond(given[obs.pairs]) for obs in {cell.obs for cell in cells}}
     left = [Cell(beyond[cell.obs], cell.statistic) for cell in cells]
-    return Outcome(chance, _against(left, covariates.blocks, at, seed))
+    return Outcome(chance, _against(left, covariates.blocks, at, seed, columns))
 
 
-def _against(cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ...], seed: int) -> Chance:
+def _against(cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ...], seed: int, columns: int) -> Chance:
     """Values of cells, and their chance under orders of all rows or within blocks."""
     value = np.stack([cell.statistic.value(cell.obs) for cell in cells], axis=-1)
     n, within = cells[0].obs.n, None if blocks is None else block_orders(blocks)
@@ -84,7 +87,7 @@ def _against(cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ..
     if cells[0].obs.separate:
         jumps = np.stack([largest_pair(cell.obs) for cell in cells], axis=-1)
         return run_columns(value, draw_columns, at, jumps=jumps)
-    return run_family(value, draw, at, n, counted)
+    return run_family(value, draw, at, n, counted, columns)
 
 
 def evaluate(cells: Sequence[Cell], made: np.ndarray) -> np.ndarray:
@@ -149,8 +152,8 @@ class Results:
                 self._one_column(index, column, pairs)
             self._describe(index, column, pairs)
         self.q = tuple(np.moveaxis(over_columns(np.moveaxis(one.p_family, 2, 0)), 0, 2) for one in self.made)
-        for chance, q in zip(self.made, self.q, strict=True) if many else ():
-            chance.near_level[:, :, many] = chance.near_by_q(q, n)[:, :, many]
+        for chance, q in zip(self.made, self.q, strict=True) if reading.separate and shape[2] > 1 else ():
+            chance.near_level[:] = chance.near_by_q(q, n)
         self.given = "" if self.covariates is None else self.covariates.name  # or "degree", or "covariates"
         self.draws = int(self.made.chance.draws.max(initial=0))  # the most behind any p
         # Corrected p that verdicts rest on: q where columns are tested one by one.
@@ -186,7 +189,8 @@ class Results:
                 self.made.chance.value[place] = cell.statistic.value(cell.obs)
         if cells:
             own = None if self.covariates is None else self.covariates.of(column.rows)
-            self._test(tuple(np.array(list(cells)).T), list(cells.values()), own)
+            columns = len(self.reading.columns) if not self.at or work * self.at[-1] <= SECOND_WORK else 1
+            self._test(tuple(np.array(list(cells)).T), list(cells.values()), own, columns)
 
     def _many_columns(self, which: list[int]) -> None:
         self.left_out = f"Scale is not tested for more than {MANY} columns." if self.with_shares else ""
@@ -201,8 +205,8 @@ class Results:
                 self._note(cells[-1].obs, t, some, h)
             self._test((0, slice(None), some), cells, self.covariates)
 
-    def _test(self, where: Any, cells: Sequence[Cell], covariates: Covariates | None) -> None:
-        for into, made in zip(self.made, run_tests(cells, covariates, self.at, self.seed), strict=True):
+    def _test(self, where: Any, cells: Sequence[Cell], covariates: Covariates | None, columns: int = 1) -> None:
+        for into, made in zip(self.made, run_tests(cells, covariates, self.at, self.seed, columns), strict=True):
             into.place(where, made)
 
     def _note(self, obs: Observation, t: int, index: Any, h: int) -> None:

@@ -86,15 +86,16 @@ class Chance:
     high: np.ndarray  # 97.5 %
     near_level: np.ndarray  # whether the interval of p_family still contains the level
     draws: np.ndarray  # orders behind p; 0 where all arrangements were counted
+    family_draws: np.ndarray  # orders behind p_family, where the family has several members
     by_tail: np.ndarray  # whether p comes from a generalised Pareto distribution of the draws' tail
 
     @classmethod
     def unknown(cls, shape: tuple[int, ...], value: Any = np.nan) -> "Chance":
         """Of tests that were not made."""
         value, p, p_family, low, high = (np.full(shape, one) for one in (value, *[np.nan] * 4))
-        tail, draws = (np.zeros(shape, dtype=int) for _ in range(2))
+        tail, draws, family_draws = (np.zeros(shape, dtype=int) for _ in range(3))
         near_level, by_tail = (np.zeros(shape, dtype=bool) for _ in range(2))
-        return cls(value, p, p_family, tail, low, high, near_level, draws, by_tail)
+        return cls(value, p, p_family, tail, low, high, near_level, draws, family_draws, by_tail)
 
     @classmethod
     def counted(cls, observed: np.ndarray, values: np.ndarray, weights: np.ndarray | None = None) -> "Chance":
@@ -115,11 +116,13 @@ class Chance:
         The error of a p from a fitted tail is not known: q inside [.02, .09] is near there, as on large graphs.
         """
         with np.errstate(invalid="ignore", divide="ignore"):
-            low, high = (2 * end * q / self.p_family for end in interval(self.p_family * self.draws / 2, self.draws))
+            several = self.family_draws > 0  # p is else twice a share
+            sides, total = np.where(several, 1, 2), np.where(several, self.family_draws, self.draws)
+            low, high = (sides * end * q / self.p_family for end in interval(self.p_family * total / sides, total))
         coarse = self.by_tail | (n_nodes > LARGE_NODES)
         ends = (low, LARGE_NEAR[1]), (high, LARGE_NEAR[0])
         low, high = (np.where(coarse, q * LEVEL / end, one) for one, end in ends)
-        return (self.draws > 0) & (low <= LEVEL) & (high >= LEVEL)
+        return (total > 0) & (low <= LEVEL) & (high >= LEVEL)
 
     def place(self, where: Any, other: "Chance") -> None:
         for field in fields(self):
@@ -128,12 +131,18 @@ class Chance:
 
 
 def run_family(
-    observed: np.ndarray, draw: Draw, at: tuple[int, ...], n_nodes: int, counted: Counted = lambda which: None
+    observed: np.ndarray,
+    draw: Draw,
+    at: tuple[int, ...],
+    n_nodes: int,
+    counted: Counted = lambda which: None,
+    columns: int = 1,
 ) -> Chance:
     """Test statistics ``observed (S,)`` by themselves and as one family, at the ``looks`` in ``at``.
 
     A statistic that is NaN is no member of the family. Arrangements are ``counted`` for one statistic, or for the whole
-    family, where they are few enough.
+    family, where they are few enough. Of one of several ``columns`` the false discovery rate may compare p with the
+    level divided by their number: it draws on while its p could be on either side of any such level.
     """
     known = np.flatnonzero(np.isfinite(observed))
     result = Chance.unknown(observed.shape, observed)
@@ -161,13 +170,17 @@ def run_family(
         if undecided:
             p, below = smallest_p(observed[known], drawn[:of_family, known])
             result.p_family[known], result.near_level[known] = p, near(p, below, of_family, 1, n_nodes)
-            undecided = bool(result.near_level[known].any())
+            result.family_draws[known] = of_family
+            low, high = interval(below, of_family)
+            undecided = bool(((low <= LEVEL) & (high >= LEVEL / columns)).any())
     if every is not None:
         result.p_family[known] = smallest_p(observed[known], *every)[0]
     elif len(known) == 1:  # by itself
         result.p_family[known], result.near_level[unclear] = result.p[known], True
-    # Arrangements that lie in one tail alone can make the smallest p rarer than p itself.
-    result.p_family[known] = np.maximum(result.p_family[known], result.p[known])
+    # Arrangements that lie in one tail alone can make the smallest p rarer than p itself; more draws can, too.
+    finer = result.family_draws[known] > result.draws[known]
+    least = np.where(finer & (columns > 1), 0.0, result.p[known])
+    result.p_family[known] = np.maximum(result.p_family[known], least)
     return result
 
 
