@@ -67,6 +67,7 @@ def test_names_of_genes_in_an_annotated_table():
         X=expression,
         layers={"raw": expression.toarray()},
         obsp={"connectivities": nx.to_scipy_sparse_array(GRAPH, format="csr")},
+        uns={"neighbors": {"params": {"n_neighbors": 15, "use_rep": "spatial"}}},
         obsm={"scores": pd.DataFrame(VALUES[0, :, :2], columns=["s", "t"])},
         obs={},
         obs_names=[f"cell{i}" for i in range(15)],

@@ -13,6 +13,8 @@ from spectrata.core.resources import require_memory
 from spectrata.core.strata import Strata, Stratum
 from spectrata.errors import OptionError, SignalTypeError, SignalValueError, warn
 from spectrata.inputs.graphs import Graph, as_graph, as_pairs, digest_of
+from spectrata.inputs.readers.objects import anndata_attributes, is_anndata
+from spectrata.inputs.readers.raw import NO_COLUMNS
 from spectrata.kernels.backend import NUMPY, Backend
 
 # A distance this much above the edge of a bin, relatively, counts as on it: sums of lengths are rounded.
@@ -81,6 +83,7 @@ def position_strata(positions: Any, bins: Any) -> DistanceStrata:
     from scipy.spatial import cKDTree
 
     edges, (points, names) = bin_edges(bins), _points(positions)
+    attributes = anndata_attributes(positions) if is_anndata(positions) else NO_COLUMNS
     tree, reach = cKDTree(points), edges[-1] * (1 + ON_THE_EDGE)
     count = (int(tree.count_neighbors(tree, reach)) - len(points)) // 2
     require_memory(
@@ -92,7 +95,7 @@ def position_strata(positions: Any, bins: Any) -> DistanceStrata:
         raise OptionError("No two positions lie within the last bin; choose wider bins.")
     near = pairs[(distances <= edges[1] * (1 + ON_THE_EDGE)) & (distances > edges[0])]
     graph = as_graph(edges=as_pairs(near if len(near) else pairs), n_nodes=len(points))
-    graph = replace(graph, positions=points, names=names or graph.names, named=names is not None)
+    graph = replace(graph, positions=points, names=names or graph.names, named=names is not None, attributes=attributes)
     return DistanceStrata(graph, edges, pairs, distances)
 
 
@@ -145,8 +148,12 @@ def _paths_within(graph: Graph, reach: float) -> Iterator[tuple[np.ndarray, np.n
 
 
 def _points(positions: Any) -> tuple[np.ndarray, tuple | None]:
-    """Positions ``(n, d)``, and the names of the nodes where a table has an index of names."""
+    """Positions ``(n, d)``, and the names of the nodes where a table has an index of names, or of an AnnData."""
     names = None
+    if is_anndata(positions):
+        if "spatial" not in positions.obsm:
+            raise SignalTypeError("The AnnData's obsm has no 'spatial'; give an array of positions.")
+        return _points(positions.obsm["spatial"])[0], tuple(np.asarray(positions.obs_names).tolist())
     if hasattr(positions, "index") and hasattr(positions, "to_numpy"):
         names = tuple(positions.index.tolist())
         names = None if names == tuple(range(len(names))) else names  # rows are not named

@@ -4,7 +4,9 @@ The libraries are recognised by what their objects can do, never imported here.
 """
 
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -181,29 +183,61 @@ def _from_pygsp(graph: Any) -> RawGraph:
 def _from_anndata(data: Any, key: str | None) -> RawGraph:
     """Read a matrix of ``obsp``; observations are the nodes.
 
-    The matrix is ``key``, else "spatial_connectivities", "connectivities", or the only one whose name ends so. A
-    node attribute is "X", or a name in ``layers``, ``obsm`` or ``obs``, or one of ``var_names``, in this order.
+    The matrix is ``key``, else "spatial_connectivities", "connectivities", or the only one whose name ends so.
     """
-    name = _matrix_name(list(data.obsp.keys()), key)
+    name = _matrix_name(data, key)
     matrix = data.obsp[name]
     raw = (
         arrays.from_sparse(_both_ways(matrix, name))
         if arrays.is_sparse(matrix)
         else arrays.from_dense(arrays.to_numpy(matrix))
     )
-    layers, obs = getattr(data, "layers", {}), getattr(data, "obs", {})
     names = tuple(np.asarray(data.obs_names).tolist())
     if len(names) != raw.n_nodes:
         words = f"The AnnData has {len(names)} obs_names for a matrix of {raw.n_nodes} rows"
         raise GraphTypeError(f"{words}; give every row one name.")
-    attributes = Columns(
-        lambda: ["X", *layers, *data.obsm, *obs, *data.var_names],
-        lambda name: _attribute(data, name),
-        labels=lambda name: list(data.var_names) if name == "X" or name in layers else None,
-    )
     places = data.obsm["spatial"] if "spatial" in data.obsm else None  # noqa: SIM401
     positions = None if arrays.is_sparse(places) else as_positions(places, raw.n_nodes)
+    note = _alike_by_construction(data, name)
+    attributes = anndata_attributes(data, (lambda: None) if note is None else cache(partial(warn, note)))
     return replace(raw, names=names, attributes=attributes, positions=positions)
+
+
+def anndata_attributes(data: Any, before_genes: Callable[[], None] = lambda: None) -> Columns:
+    """Values of observations, by name: "X", or one in ``layers``, ``obsm``, ``obs`` or ``var_names``, in this order.
+
+    ``before_genes`` is called before X, a layer or a gene is read.
+    """
+    layers, obs = getattr(data, "layers", {}), getattr(data, "obs", {})
+
+    def read(name: str) -> Any:
+        if name == "X" or name in layers or not (name in data.obsm or name in obs):
+            before_genes()
+        return _attribute(data, name)
+
+    return Columns(
+        lambda: ["X", *layers, *data.obsm, *obs, *data.var_names],
+        read,
+        labels=lambda name: list(data.var_names) if name == "X" or name in layers else None,
+    )
+
+
+def _alike_by_construction(data: Any, name: str) -> str | None:
+    """A warning where a graph joins observations of similar expression, as scanpy's does by default; else None."""
+    made = [one for one in getattr(data, "uns", {}).values() if isinstance(one, Mapping)]
+    params = [one.get("params", {}) for one in made if one.get("connectivities_key", "connectivities") == name]
+    told = [one for one in params if isinstance(one, Mapping) and "n_neighbors" in one]
+    if told:
+        base = str(told[0].get("use_rep", "X_"))
+        expression = "coord_type" not in told[0] and "spatial" not in base and base.startswith("X")
+    else:
+        expression = name == "connectivities"
+    if not expression:
+        return None
+    words = f"obsp[{name!r}] seems to join observations of similar expression, so genes are alike on it by construction"
+    if "spatial" in data.obsm:
+        words += "; scanpy.pp.neighbors(adata, use_rep='spatial') makes a graph of positions"
+    return f"{words}."
 
 
 def _both_ways(matrix: Any, name: str) -> Any:
@@ -218,7 +252,8 @@ def _both_ways(matrix: Any, name: str) -> Any:
     return matrix + matrix.T.multiply(missing)
 
 
-def _matrix_name(keys: list[str], key: str | None) -> str:
+def _matrix_name(data: Any, key: str | None) -> str:
+    keys = list(data.obsp.keys())
     if key is not None and key not in keys:
         held = f"it has {listed(keys)}" if keys else "it is empty"
         raise OptionError(f"adjacency={shown(key)} is not in the AnnData's obsp; {held}.")
@@ -229,6 +264,10 @@ def _matrix_name(keys: list[str], key: str | None) -> str:
     if key is not None or usual or len(likely) == 1:
         return key or (usual or likely)[0]
     words = "is empty, so it holds no graph; make one with scanpy.pp.neighbors or squidpy.gr.spatial_neighbors"
+    if "spatial" in data.obsm:
+        words = "is empty, so it holds no graph; make one of the positions in obsm['spatial'] with scanpy.pp.neighbors"
+        words += "(adata, use_rep='spatial') or squidpy.gr.spatial_neighbors(adata), or use spectrata.Stratification."
+        words += "from_positions(adata, bins=[...])"
     if keys:
         words = f"has {listed(keys)} and no 'connectivities'; choose one with adjacency={keys[0]!r}"
     raise GraphTypeError(f"The AnnData's obsp {words}.")

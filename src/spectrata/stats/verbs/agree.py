@@ -13,6 +13,7 @@ from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SignalTypeError, argument
 from spectrata.inputs.numbers import one_of, whole
+from spectrata.inputs.readers.objects import is_anndata
 from spectrata.stats.labelled import labelled
 from spectrata.stats.nulls.columns import MANY, run_columns
 from spectrata.stats.nulls.correction import over_columns
@@ -22,8 +23,8 @@ from spectrata.stats.nulls.spectral import LEAST_EFFECTIVE, Surrogates
 from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
 from spectrata.stats.observation import Pairs, pairs_of
 from spectrata.stats.verbs.hops import at_hops
-from spectrata.stats.verbs.reading import Reading, read
-from spectrata.stats.verbs.write_back import write_back
+from spectrata.stats.verbs.reading import Reading, read, with_attributes
+from spectrata.stats.verbs.write_back import said_given, write_back
 
 MOST_NODES = 4_000  # above which no eigenbasis is made, and r has no p
 BASES = ("combinatorial", "random_walk")
@@ -115,6 +116,7 @@ def agree(
     """
     one_of(null, "null", ("spectral", "permutation"))
     strat, seed = at_hops(graph, hops, weights), whole(seed, "seed", 0)
+    strat = with_attributes(strat, a, b)
     compared, covariates = _read(strat, a, b, columns, metric), read_given(given, strat)
     table, name = compared.reading.separate, "" if covariates is None else covariates.name
     at = looks(strat.graph.n_nodes, draws)
@@ -146,7 +148,7 @@ def agree(
     every = {key: np.asarray(array)[None] for key, array in arrays.items()}
     ds = labelled(compared.reading, every, ("hop",), coords, LONG_NAMES, facts)
     if write:
-        write_back(graph, ds, "agree")
+        write_back(graph, ds, "agree", a if is_anndata(a) else b, {"given": said_given(given)})
     return ds
 
 

@@ -1,5 +1,6 @@
 """Subjects of a reading: a graph and a signal in any form become columns of numbers, vectors or labels at some hops."""
 
+import copy
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +20,8 @@ from spectrata.errors import (
 from spectrata.inputs.columns import COLUMNS
 from spectrata.inputs.labels import Labels, as_labels
 from spectrata.inputs.numbers import one_of
-from spectrata.inputs.rows import refuse_repeated
+from spectrata.inputs.readers.objects import anndata_attributes, is_anndata
+from spectrata.inputs.rows import order_of, refuse_repeated
 from spectrata.inputs.signals import DOUBLE, Signal, as_signal, potential
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.levels import rebuild
@@ -98,11 +100,7 @@ def read(
 ) -> Reading:
     """Read a graph and a signal; ``labels=True`` takes whole numbers as class codes."""
     one_of(columns, "columns", COLUMNS)
-    strat = stratify(graph, hops, weights)
-    if signal is None:
-        if "X" not in strat.graph.attributes:
-            raise OptionError("Give the signal too: only an AnnData has a table of its own.")
-        signal = "X"
+    strat = with_attributes(stratify(graph, hops, weights), signal)
     if labels:
         return Reading(strat, (label_column(as_labels(signal, strat.graph)),))
     try:
@@ -116,6 +114,29 @@ def read(
             raise
         return Reading(strat, (label_column(found),))
     return of_signal(strat, known, metric, columns, zero_vectors)
+
+
+def signal_or_table(graph: Any, signal: Any, call: str) -> Any:
+    """The signal, by default the table ``X`` of an AnnData; an error names the function that was called."""
+    if signal is not None:
+        return signal
+    if is_anndata(graph) or (isinstance(graph, Stratification) and "X" in graph.graph.attributes):
+        return "X"
+    raise OptionError(f"Give the signal too: {call}(graph, signal); only an AnnData has a table of its own.")
+
+
+def with_attributes(strat: Stratification, *signals: Any) -> Stratification:
+    """The same strata, where names such as "total_counts" mean values of an AnnData that is a signal on them."""
+    data = next((one for one in signals if is_anndata(one)), None)
+    known = strat.graph
+    if data is None or known.attributes or len(data.obs_names) != known.n_nodes:
+        return strat
+    if known.named:
+        rows = order_of(np.asarray(data.obs_names).tolist(), known)
+        data = data if (rows == np.arange(len(rows))).all() else data[rows]
+    found = copy.copy(strat)
+    found.graph = replace(known, attributes=anndata_attributes(data))
+    return found
 
 
 def of_signal(strat: Stratification, known: Signal, metric: str, columns: str, zero_vectors: str) -> Reading:
