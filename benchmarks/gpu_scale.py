@@ -4,6 +4,7 @@
     python benchmarks/gpu_scale.py rows [--nodes 5000000]       from a scipy CSR matrix in main memory
     python benchmarks/gpu_scale.py batches [--graphs 40000]     molecule-sized graphs, hops 1 to 3, four algorithms
     python benchmarks/gpu_scale.py huge [--nodes 65600000]      from CSR on the device; 27 random permutations
+    python benchmarks/gpu_scale.py likeness [--nodes 1000000]   diagnose at one hop, 499 orders of each null
 
 Several parts may be named; one that fails does not stop the rest.
 
@@ -174,6 +175,25 @@ def rows(given):
         )
 
 
+def likeness(given):
+    """``diagnose`` with the signal on the device and in main memory: seconds, and the same numbers."""
+    n = given.nodes or 1_000_000
+    edges = cupy.asnumpy(random_rows(n).upper()[0])
+    start = time.perf_counter()
+    strat = st.Stratification(edges=edges, n_nodes=n, hops=[1])
+    print(f"likeness: {n:,} nodes, {len(edges):,} edges, read in {time.perf_counter() - start:.1f} s")
+    values = cupy.random.default_rng(1).standard_normal(n)
+    tables = []
+    for signal in (values, cupy.asnumpy(values)):
+        for run in ("first", "second"):
+            processor = time.process_time()
+            seconds, found = timed(lambda signal=signal: st.diagnose(strat, signal))
+            processor = time.process_time() - processor
+            print(f"    {type(signal).__module__}, {run}: {seconds:.2f} s, {processor:.1f} s of processor time")
+        tables.append(found.to_frame()[["value", "p", "value_given", "p_given"]].to_numpy(float)[:1])
+    print(f"    r, p, r and p given: {tables[0][0]}; largest difference {np.abs(tables[0] - tables[1]).max():.1e}")
+
+
 def molecules(count, seed=0, columns=4):
     """Trees with a few more edges: 25 nodes in the mean, up to 200."""
     rng = np.random.default_rng(seed)
@@ -283,7 +303,7 @@ def guarded(name, function, given, limit):
 
 
 BEGAN = time.perf_counter()
-PARTS = {"check": (check, 60), "rows": (rows, 45), "batches": (batches, 45), "huge": (huge, 110)}
+PARTS = {"check": (check, 60), "rows": (rows, 45), "batches": (batches, 45), "huge": (huge, 110), "likeness": (likeness, 90)}
 
 
 def main():

@@ -1,5 +1,6 @@
 """r, its spectrum and its permutations, against networkx, dense algebra and brute force."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import networkx as nx
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import spectrata as st
+from spectrata.kernels.backend import NUMPY, Backend
 from spectrata.stats.nulls.given import read_given
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.stopping import looks
@@ -112,7 +114,16 @@ def test_permuted_values_are_those_of_permuted_signals(width, given):
 
 @pytest.mark.parametrize("given", [None, "degree"])
 @pytest.mark.parametrize(("width", "separate"), [(1, False), (3, False), (14, False), (5, True)])
-def test_sums_over_permuted_pairs_equal_the_plain_computation(width, separate, given):
+@pytest.mark.parametrize(
+    "backend",
+    [
+        NUMPY,
+        pytest.param(Backend("torch"), marks=pytest.mark.needs("torch")),
+        pytest.param(Backend("torch", "cuda:0"), marks=pytest.mark.gpu),
+        pytest.param(Backend("cupy", "cuda:0"), marks=pytest.mark.gpu),
+    ],
+)
+def test_sums_over_permuted_pairs_equal_the_plain_computation(width, separate, given, backend):
     graph = nx.barabasi_albert_graph(90, 2, seed=2)
     graph.add_edges_from([(90, 91), (92, 93)])
     strat = st.Stratification(graph, 4)
@@ -120,7 +131,7 @@ def test_sums_over_permuted_pairs_equal_the_plain_computation(width, separate, g
     made = orders(1, 94, 0, 23)
     for hop in strat.hops:
         pairs = pairs_of(strat, hop)
-        obs = observe(values, pairs, EPS, separate=separate)
+        obs = observe(values, replace(pairs, backend=backend), EPS, separate=separate)
         obs = obs if given is None else obs.beyond(read_given(given, strat).at(pairs.participation))
         expected = Statistic.permuted(Likeness(), obs, made)
         np.testing.assert_allclose(by_sums(obs, made), expected, rtol=0, atol=1e-12)

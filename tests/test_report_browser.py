@@ -55,7 +55,7 @@ def test_the_first_screen_and_its_hops(browser, club):
     found = [one for one in st.diagnose(KARATE, "club", weights=False) if one.statistic == "r"]
     with Page(browser, club) as page:
         assert page.text("#headline") == "club: alike up to 2 hops, unlike at 3 and 4 hops"
-        cards = page.texts(".card")
+        cards = [card.replace("\N{NO-BREAK SPACE}", " ") for card in page.texts(".card")]
         for card, one in zip(cards, found, strict=True):
             assert one.verdict in card
             assert f"r = {one.value:+.2f}".replace("-", "\N{MINUS SIGN}") in card
@@ -89,7 +89,7 @@ def test_nodes_by_keyboard_and_pointer_tables_and_summary(browser, club):
         page.tab.keyboard.press("ArrowRight")
         page.tab.wait_for_selector("#local-figure .tip:not([hidden])")
         strongest = int(np.argmax(np.abs(found["r"].values[0])))
-        assert page.text("#local-figure .tip").startswith(f"{strongest}\nMr. Hi\ndegree 16\namong its own")
+        assert page.text("#local-figure .tip").startswith(f"{strongest}\nMr. Hi\n16 neighbours\namong its own")
         page.tab.locator("#map").scroll_into_view_if_needed()
         x, y = page.evaluate("() => document.getElementById('map').at(33)")
         page.tab.hover("#map", position={"x": x, "y": y})

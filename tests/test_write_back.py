@@ -15,13 +15,21 @@ GRAPH = nx.convert_node_labels_to_integers(nx.grid_2d_graph(8, 8))
 ROW = np.arange(64) // 8
 
 
+class Tissue(SimpleNamespace):
+    """As much of an AnnData as is read and written."""
+
+    def __getitem__(self, rows):
+        parts = {"X": self.X[rows], "obs": self.obs.iloc[rows], "obs_names": self.obs_names[rows]}
+        return Tissue(**(vars(self) | parts | {"obsm": {name: one[rows] for name, one in self.obsm.items()}}))
+
+
 def tissue(**obsp):
     """An AnnData of 64 cells and 3 genes, as far as it is read and written."""
     cells, genes = pd.Index([f"cell{i}" for i in range(64)]), pd.Index(["flat", "grad", "noise"])
     rng = np.random.default_rng(0)
     values = np.column_stack([rng.normal(size=64), ROW + rng.normal(size=64), rng.normal(size=64)])
     matrix = sp.csr_matrix(nx.to_scipy_sparse_array(GRAPH, format="csr", dtype=float))
-    return SimpleNamespace(
+    return Tissue(
         X=values,
         layers={},
         obs=pd.DataFrame(index=cells),

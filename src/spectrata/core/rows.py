@@ -53,14 +53,14 @@ def _all_sizes(graph: Graph, hop: int, weighted: bool) -> np.ndarray:
     """Nodes at exactly this distance from each node; refused where their stratum would not fit in memory."""
     needed = stratum_bytes(graph, hop, weighted=weighted)
     require_memory(needed, f"The stratum K = {hop} of {graph.n_nodes:,} nodes", "use fewer hops")
-    return sphere_sizes(graph, hop, np.arange(graph.n_nodes))
+    return sphere_sizes(graph, hop, np.arange(graph.n_nodes))[:, -1]
 
 
 def stratum_bytes(graph: Graph, hop: int, seed: int = 0, *, weighted: bool = False) -> int:
     """Estimated memory of one stratum's rows, from the spheres of a few random nodes and three standard errors."""
     n = graph.n_nodes
     rows = np.random.default_rng([seed, hop]).choice(n, size=min(n, SAMPLED_ROWS), replace=False)
-    sizes = sphere_sizes(graph, hop, np.sort(rows))
+    sizes = sphere_sizes(graph, hop, np.sort(rows))[:, -1]
     spread = sizes.std(ddof=1) / np.sqrt(len(sizes)) if 1 < len(sizes) < n else 0.0
     entries = n * (sizes.mean() + 3 * spread)
     width, weight = index_type(graph.n_nodes).itemsize, 8 * weighted
@@ -72,19 +72,19 @@ def index_type(n: int) -> np.dtype:
     return np.dtype(np.int32 if n < 2**31 else np.int64)
 
 
-def sphere_sizes(graph: Graph, hop: int, rows: np.ndarray) -> np.ndarray:
-    """Nodes at exactly this distance from each of some nodes."""
-    sizes = np.zeros(graph.n_nodes, dtype=np.int64)
+def sphere_sizes(graph: Graph, hops: int, rows: np.ndarray) -> np.ndarray:
+    """Nodes at exactly 1, 2, ... hops from each of some nodes, ascending: (rows, hops)."""
+    sizes = np.zeros((len(rows), hops), dtype=np.int64)
 
-    def count(rows: np.ndarray, mark: np.ndarray, queue: np.ndarray) -> None:
+    def count(some: np.ndarray, mark: np.ndarray, queue: np.ndarray) -> None:
         from spectrata.kernels import spheres
 
-        found = np.empty(len(rows), dtype=np.int64)
-        spheres.sphere_sizes(graph.indptr, graph.indices, hop, rows, mark, queue, found)
-        sizes[rows] = found
+        found = np.empty((len(some), hops), dtype=np.int64)
+        spheres.sphere_sizes(graph.indptr, graph.indices, some, mark, queue, found)
+        sizes[np.searchsorted(rows, some)] = found
 
     _by_rows(graph, rows, count)
-    return sizes[rows]
+    return sizes
 
 
 def _by_rows(graph: Graph, rows: np.ndarray, work: Callable[[np.ndarray, np.ndarray, np.ndarray], None]) -> None:

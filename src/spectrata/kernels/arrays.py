@@ -113,6 +113,21 @@ def difference_sums(edges: Any, weights: Any, vectors: Any) -> tuple[Any, Any]:
     return absolute, squared
 
 
+def permuted_sums(edges: Any, weights: Any, sums: Any, values: Any, orders: Any) -> tuple[Any, Any, Any]:
+    """Sums over values x (n, d) under B orders: ``sums @ x``, ``sum w x(i) x(j)`` over edges, and ``sum k x^2``.
+
+    ``sums (s, n)``, whose first row is k -> ``(s, B d), (B d,), (B d,)``.
+    """
+    xp = namespace(values)
+    x = xp.reshape(values[orders.T], (values.shape[0], -1))
+    products = xp.zeros(x.shape[1], dtype=x.dtype, device=x.device)
+    step = max(1, BLOCK // x.shape[1])
+    for first in range(0, edges.shape[0], step):
+        part = edges[first : first + step]
+        products += weights[first : first + step] @ (x[part[:, 0]] * x[part[:, 1]])
+    return sums @ x, products, sums[0] @ (x * x)
+
+
 def _fused(vectors: Any) -> Any:
     """The fused kernels for CUDA, where the compiler of the library at hand is there."""
     if not hasattr(vectors, "requires_grad"):

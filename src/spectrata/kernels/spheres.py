@@ -10,6 +10,21 @@ from spectrata.kernels.compiled import _jit
 
 
 @_jit()
+def grow(indptr, indices, first, last, stamp, mark, queue):  # type: ignore[no-untyped-def]
+    """Append the neighbours of ``queue[first:last]`` that are not reached; gives where they end."""
+    end = last
+    for i in range(first, last):
+        v = queue[i]
+        for e in range(indptr[v], indptr[v + 1]):
+            u = indices[e]
+            if mark[u] != stamp:
+                mark[u] = stamp
+                queue[end] = u
+                end += 1
+    return end
+
+
+@_jit()
 def search(indptr, indices, root, hop, stamp, mark, queue):  # type: ignore[no-untyped-def]
     """Nodes within ``hop`` of the root, nearest first, in ``queue``; gives where the last sphere starts and ends.
 
@@ -19,28 +34,23 @@ def search(indptr, indices, root, hop, stamp, mark, queue):  # type: ignore[no-u
     mark[root] = stamp
     first, last = 0, 1
     for _ in range(hop):
-        end = last
-        for i in range(first, last):
-            v = queue[i]
-            for e in range(indptr[v], indptr[v + 1]):
-                u = indices[e]
-                if mark[u] != stamp:
-                    mark[u] = stamp
-                    queue[end] = u
-                    end += 1
-        first, last = last, end
+        first, last = last, grow(indptr, indices, first, last, stamp, mark, queue)
         if first == last:
             break
     return first, last
 
 
 @_jit()
-def sphere_sizes(indptr, indices, hop, rows, mark, queue, sizes):  # type: ignore[no-untyped-def]
-    """Nodes at exactly ``hop`` from each of ``rows``."""
+def sphere_sizes(indptr, indices, rows, mark, queue, sizes):  # type: ignore[no-untyped-def]
+    """Nodes at exactly 1, 2, ... hops from each of ``rows``, into ``sizes (rows, hops)``."""
     mark[:] = -1
     for i, root in enumerate(rows):
-        first, last = search(indptr, indices, root, hop, root, mark, queue)
-        sizes[i] = last - first
+        queue[0] = root
+        mark[root] = root
+        first, last = 0, 1
+        for hop in range(sizes.shape[1]):
+            first, last = last, grow(indptr, indices, first, last, root, mark, queue)
+            sizes[i, hop] = last - first
 
 
 @_jit()

@@ -100,12 +100,12 @@ def _profiled(graph: Any, signal: Any, asked: dict[str, Any], labels: bool) -> P
 
 def _named(signal: Any, found: Profile) -> str:
     """The name of a signal: that of its attribute, file or only column."""
-    if isinstance(signal, (str, os.PathLike)):
-        file = Path(signal)
-        return file.stem if file.suffix else str(signal)
     reading = found.reading
     if reading is not None and len(reading.columns) == 1 and reading.columns[0].name is not None:
         return str(reading.columns[0].name)
+    if isinstance(signal, (str, os.PathLike)):
+        file = Path(signal)
+        return file.stem if file.suffix else str(signal)
     own = getattr(signal, "name", None)
     return str(own) if isinstance(own, str) else ""
 

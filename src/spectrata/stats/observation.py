@@ -12,6 +12,7 @@ from spectrata.core.bases.solve import decompose
 from spectrata.core.operators import Operator
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
+from spectrata.kernels.backend import NUMPY, Backend, backend_of
 from spectrata.stats.nulls.given import EXPLAINED, CovariateBasis
 
 BATCH = 2**17  # numbers of a batch of permuted values: a megabyte stays in the cache
@@ -31,6 +32,7 @@ class Pairs:
     ends: np.ndarray  # (e, 2) both ends of every pair, as positions among nodes
     weights: np.ndarray  # (e,)
     basis_of: Any = None  # makes the eigenbasis of the stratum, where it is kept elsewhere
+    backend: Backend = NUMPY  # where many pairs are summed
 
     @property
     def n(self) -> int:
@@ -97,26 +99,38 @@ class Pairs:
 def pairs_of(strat: Stratification, hop: Any, rows: np.ndarray | None = None) -> Pairs:
     """The pairs of a hop among some nodes, by default all; those of all nodes are kept with the stratification."""
 
+    backend = backend_of(None, strat.computing.device)
+
     def make() -> Pairs:
-        return _pairs(strat.strata.at(hop), lambda: strat.basis(hop, RANDOM_WALK))
+        return _pairs(strat.strata.at(hop), lambda: strat.basis(hop, RANDOM_WALK), backend)
 
     if rows is None or len(rows) == strat.graph.n_nodes:
-        return strat.remember(("pairs", hop), make)
+        return strat.remember(("pairs", hop, backend), make)
     stratum = strat.strata.at(hop)
     place = np.full(stratum.n_nodes, -1)
     place[rows] = np.arange(len(rows))
     edges = place[stratum.edges]
     kept = (edges >= 0).all(axis=1)
     weights = None if stratum.weights is None else stratum.weights[kept]
-    return _pairs(Stratum(hop, len(rows), edges[kept], weights))
+    return _pairs(Stratum(hop, len(rows), edges[kept], weights), None, backend)
 
 
-def _pairs(stratum: Stratum, basis_of: Any = None) -> Pairs:
+def _pairs(stratum: Stratum, basis_of: Any, backend: Backend) -> Pairs:
     nodes = np.flatnonzero(np.bincount(stratum.edges.ravel(), minlength=stratum.n_nodes))
     place = np.empty(stratum.n_nodes, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))
     weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
-    return Pairs(stratum, nodes, place[stratum.edges], weights, basis_of)
+    return Pairs(stratum, nodes, place[stratum.edges], weights, basis_of, backend)
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Participation k and q covariates Q without the constant, with W the weights of the pairs."""
+
+    rows: np.ndarray  # (1 + 3 q, n): k, Q, W Q, k Q
+    within: np.ndarray  # (q, q): Q^T W Q
+    within_k: np.ndarray  # (q, q): Q^T k Q
+    ends: np.ndarray  # (q,): Q^T k
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +144,7 @@ class Observation:
     rounding: np.ndarray  # () or (d,): differences below it are rounding of the input
     given: CovariateBasis | None = None  # permuted residuals are multiplied by I - H again (Freedman and Lane 1983)
     separate: bool = False  # whether every column is a signal of its own
+    table: "Observation | None" = None  # whose columns these are
 
     @property
     def n(self) -> int:
@@ -146,10 +161,34 @@ class Observation:
         """Inner products of the rows, shape (n, n)."""
         return self.values @ self.values.T
 
+    @cached_property
+    def sums(self) -> "Sums":
+        """What r of every order is summed with."""
+        if self.table is not None:
+            return self.table.sums
+        pairs, k = self.pairs, self.pairs.participation
+        basis = np.empty((self.n, 0)) if self.given is None else self.given.basis[:, 1:]  # x has mean 0 in every order
+        weighted = np.zeros_like(basis)
+        weighted[pairs.nodes] = pairs.matrix @ basis[pairs.nodes]
+        rows = np.ascontiguousarray(np.column_stack([k, basis, weighted, k[:, None] * basis]).T)
+        return Sums(rows, basis.T @ weighted, basis.T @ (k[:, None] * basis), basis.T @ k)
+
+    @cached_property
+    def there(self) -> tuple[Any, Any, Any, Any]:
+        """Edges, their weights, the rows of ``sums`` and the values where the backend of the pairs keeps arrays."""
+        arrays = (self.pairs.stratum.edges, self.pairs.weights, self.sums.rows, self.values)
+        first, second, third, fourth = (self.pairs.backend.asarray(array) for array in arrays)
+        return first, second, third, fourth
+
+    @cached_property
+    def squared(self) -> np.ndarray:
+        """Squared values."""
+        return self.values**2
+
     @property
     def squares(self) -> np.ndarray:
         """Sum of squared values: of the signal, or of every column."""
-        return np.sum(self.values**2, axis=0 if self.separate else None)
+        return np.sum(self.squared, axis=0 if self.separate else None)
 
     @property
     def size(self) -> np.ndarray:
@@ -169,7 +208,7 @@ class Observation:
     def columns(self, some: Any) -> "Observation":
         """Some of the columns, where they are signals of their own."""
         values = np.ascontiguousarray(self.values[:, some])
-        return Observation(values, self.pairs, self.rounding[some], self.given, separate=True)
+        return Observation(values, self.pairs, self.rounding[some], self.given, separate=True, table=self)
 
     def batches(self, orders: np.ndarray) -> Iterator[slice]:
         """Slices of orders whose permuted values fit in the cache."""

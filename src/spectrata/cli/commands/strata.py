@@ -73,12 +73,11 @@ def _sampled(strat: "Stratification", asked: int | list[int] | None, progress: A
     n, rows = strat.graph.n_nodes, [{"hop": 1, "n_edges": strat.graph.n_edges, "error": 0}]
     roots = np.sort(np.random.default_rng(0).choice(n, size=min(ROOTS, n), replace=False))
     last = MOST_HOPS if asked is None else max(asked) if isinstance(asked, list) else asked
-    for hop in range(2, last + 1):
-        progress(f"pairs of {len(roots)} nodes", hop / last)
-        sizes = n / 2 * sphere_sizes(strat.graph, hop, roots)
-        if not sizes.any():
-            break
-        rows.append({"hop": hop, "n_edges": round(sizes.mean()), "error": round(sizes.std(ddof=1) / len(roots) ** 0.5)})
+    progress(f"pairs of {len(roots)} nodes", 0.0)
+    for hop, sizes in enumerate(n / 2 * sphere_sizes(strat.graph, last, roots).T, 1):
+        if hop > 1 and sizes.any():
+            error = round(sizes.std(ddof=1) / len(roots) ** 0.5)
+            rows.append({"hop": hop, "n_edges": round(sizes.mean()), "error": error})
     return [row for row in rows if not isinstance(asked, list) or row["hop"] in asked]
 
 

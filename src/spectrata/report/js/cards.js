@@ -13,7 +13,7 @@ function cardWords(card, hop) {
 
 // Phrases that are broken between each other, and inside only where they are long.
 function phrases(into, text) {
-  for (const one of text.split(/(?<=[,;]) /)) { make("span", into, one, one.length < 24 ? "whole" : ""); into.append(" "); }
+  for (const one of text.replaceAll(" = ", "\u00a0=\u00a0").split(/(?<=[,;]) /)) { make("span", into, one, one.length < 20 ? "whole" : ""); into.append(" "); }
 }
 
 const said = (card) => (missing(card.r) || card.described ? card.verdict || "not tested" : card.verdict);
@@ -40,7 +40,7 @@ function showCards() {
       const canvas = make("canvas", box);
       canvas.setAttribute("role", "img");
       canvas.setAttribute("aria-label", `Pairs of nodes ${words.title}`);
-      paintGraph(canvas, numbers(DATA.drawing.pairs[at]), numbers(one.parts[at]), paint);
+      paintGraph(canvas, numbers(DATA.drawing.pairs[at]), numbers(one.parts[at]), paint, null, CARD_PAIRS);
     }
     if (!card.described) phrases(make("span", box, null, "r"), words.value);
     box.append(intervalChart(card, limit));
@@ -63,10 +63,10 @@ function showLegend(one) {
     key(legend, color("alike"), labels ? "pair of one label" : "pair on the same side of the mean", true);
     key(legend, color("unlike"), labels ? "pair of two labels" : "pair on opposite sides", true);
     showPaint(legend, one.paint);
-    if (one.cards.some((card, at) => card.pairs > numbers(DATA.drawing.pairs[at]).length / 2)) make("span", legend, "Pairs are sampled. ");
+    if (one.cards.some((card) => card.pairs > CARD_PAIRS)) make("span", legend, `At most ${CARD_PAIRS} pairs are drawn on a card. `);
   }
   const tested = one.cards.some((card) => !missing(card.p));
-  make("span", legend, tested ? `Grey bar: chance, 95 % of random orders of the nodes; a filled mark is a verdict. ${DATA.foot}` : DATA.foot);
+  make("span", legend, tested ? `Grey bar: chance, 95 % of random orders of the nodes; a filled mark: alike or unlike. ${DATA.foot}` : DATA.foot);
 }
 
 function showPaint(into, paint) {
@@ -77,9 +77,10 @@ function showPaint(into, paint) {
     return;
   }
   const [low, high] = scaleOf(numbers(paint.values)), one = make("span", into, null, "key");
-  make("span", one, `${paint.words}: ${shortNumber(low)}`);
+  const known = numbers(paint.values).filter(Number.isFinite), [under, over] = [known.some((x) => x < low), known.some((x) => x > high)];
+  make("span", one, `${paint.words}: ${shortNumber(low)}${under ? " or less" : ""}`);
   make("span", one, null, "ramp").style.background = `linear-gradient(90deg, ${ramp()})`;
-  make("span", one, shortNumber(high));
+  make("span", one, `${shortNumber(high)}${over ? " or more" : ""}`);
 }
 
 function nodeWords(node) {
@@ -88,7 +89,7 @@ function nodeWords(node) {
     const value = numbers(one.paint.values)[node];
     lines.push(one.paint.kind === "class" ? (value < 0 ? "no label" : one.paint.classes[value]) : `${one.paint.words.split(",")[0]} ${shortNumber(value)}`);
   }
-  lines.push(`degree ${numbers(known.degrees)[node]}`);
+  lines.push(counted(numbers(known.degrees)[node], "neighbour"));
   if (one.local) lines.push(one.local.words[numbers(one.local.codes)[node]], `part of r ${shortNumber(numbers(one.local.r)[node])}`);
   return lines.join("\n");
 }
@@ -111,10 +112,11 @@ function showMaps() {
 
 function showLocal(local) {
   const codes = numbers(local.codes), parts = numbers(local.r), caption = $("local-caption");
-  const inks = local.words.map((word) => (LOCAL[word] ? color(LOCAL[word]) : "")), strong = local.words.map((word) => word in LOCAL);
-  const large = scaleOf(parts.map(Math.abs))[1] || 1, known = (node) => Number.isFinite(parts[node]);
-  const faint = (node) => (known(node) ? between(parts[node] > 0 ? "alike" : "unlike", 0.18 + 0.4 * Math.min(1, Math.abs(parts[node]) / large)) : color("grid"));
-  paintGraph($("local"), numbers(DATA.drawing.edges), null, (node) => inks[codes[node]] || faint(node), (node, size) => (strong[codes[node]] ? size * 1.25 : size * 0.85));
+  const strong = local.words.map((word) => word in LOCAL), known = (node) => Number.isFinite(parts[node]);
+  const large = scaleOf(parts.map(Math.abs))[1] || 1, size = (node) => Math.min(1, Math.abs(parts[node]) / large);
+  const inks = local.words.map((word) => (LOCAL[word] ? color(LOCAL[word]) : ""));
+  const faint = (node) => (known(node) ? between(parts[node] > 0 ? "alike" : "unlike", 0.18 + 0.4 * size(node)) : color("grid"));
+  paintGraph($("local"), numbers(DATA.drawing.edges), null, (node) => inks[codes[node]] || faint(node), (node, radius) => (strong[codes[node]] ? radius * (0.85 + 0.45 * size(node)) : radius * 0.75));
   $("local").setAttribute("aria-label", "Nodes that are like or unlike their neighbours; arrow keys go through them");
   caption.replaceChildren();
   let found = 0;
@@ -125,7 +127,7 @@ function showLocal(local) {
   key(caption, between("alike", 0.4), "pale: like its neighbours, within chance");
   key(caption, between("unlike", 0.4), "unlike, within chance");
   const given = DATA.given ? `, also given ${DATA.given}` : "";
-  make("span", caption, found ? `Full colour: q at most .05 over all nodes${given}.` : `No single node stands out (q at most .05 over all nodes${given}).`);
+  make("span", caption, found ? `Full colour: q at most .05 over all nodes${given}; a larger dot has a larger part in r.` : `No single node stands out (q at most .05 over all nodes${given}).`);
   tips($("local"), nodeWords, () => byWeight(parts));
 }
 

@@ -7,7 +7,7 @@ function showColumns() {
   $("both").classList.add("ranked");
   const into = $("columns"), chosen = DATA.cells[state.cell].column;
   into.replaceChildren();
-  const heads = ["column", `r, ${apart(DATA.hops[0])}`, "verdict", `hops ${DATA.hops[0]} to ${DATA.hops[DATA.hops.length - 1]}`, "q", "q given"];
+  const heads = ["column", "r", "verdict", `hops ${DATA.hops[0]} to ${DATA.hops[DATA.hops.length - 1]}`, "q", "q given"];
   const top = make("tr", make("thead", into));
   heads.forEach((head, at) => { make("th", top, head, [1, 4, 5].includes(at) ? "number" : "").scope = "col"; });
   const inside = make("tbody", into);
@@ -30,5 +30,5 @@ function showColumns() {
     make("td", row, plainP(known.q_given[at]), "number");
   });
   const more = known.total > known.column.length ? `The first ${known.column.length} of ${known.total.toLocaleString("en")} columns; st.rank_columns lists all. ` : "";
-  $("columns-caption").textContent = `${more}Select a name to see its column. Squares: blue alike, orange unlike, empty neither. q: false discovery rate over all columns and hops.`;
+  $("columns-caption").textContent = `${more}Select a name to see its column. Squares: blue alike, orange unlike, empty neither. r: ${apart(DATA.hops[0])}; q: false discovery rate over all columns and hops.`;
 }

@@ -47,7 +47,7 @@ function givenSpectrum(given, algorithm) {
 
 async function fillNodes() {
   const known = await rest(), one = body(), box = $("nodes"), values = one.paint ? numbers(one.paint.values) : null, degrees = numbers(known.degrees);
-  const heads = ["node", "degree", ...(values ? [one.paint.kind === "class" ? "label" : one.paint.words] : []), ...(one.local ? ["part of r", "q", "verdict"] : [])];
+  const heads = ["node", "neighbours", ...(values ? [one.paint.kind === "class" ? "label" : one.paint.words] : []), ...(one.local ? ["part of r", "q", "verdict"] : [])];
   const said = (node) => (one.paint.kind === "class" ? (values[node] < 0 ? "" : one.paint.classes[values[node]]) : values[node]);
   const row = (node) => [known.names[node], degrees[node], ...(values ? [said(node)] : []),
     ...(one.local ? [numbers(one.local.r)[node], numbers(one.local.q)[node], one.local.words[numbers(one.local.codes)[node]]] : [])];
@@ -61,7 +61,7 @@ async function fillNodes() {
 async function fillMade() {
   const known = await rest(), box = $("made"), list = box.querySelector("ul");
   list.replaceChildren();
-  for (const note of DATA.notes) make("li", list, note);
+  for (const note of DATA.notes) make("li", list, note, / {2}/.test(note) ? "columns" : "");
   table(box.querySelector("table"), ["", ""], [...DATA.made, ["command", DATA.command]], []);
   table($("strata"), ["hop", "pairs", "connected parts", "nodes without a pair"], known.strata, [1, 2, 3]);
 }

@@ -48,18 +48,20 @@ function placed(width, height, margin) {
   return (node) => [width / 2 + (places[2 * node] - (left + right) / 2) * scale, height / 2 - (places[2 * node + 1] - (low + high) / 2) * scale];
 }
 
-// Pairs (flat array), their parts in r (or none), and nodes with colour and radius.
-function paintGraph(canvas, pairs, parts, colorOf, radiusOf) {
+const CARD_PAIRS = 300;  // more of them fill a card with ink
+
+// Pairs (flat array), their parts in r (or none), and nodes with colour and radius; every so many pairs above a number.
+function paintGraph(canvas, pairs, parts, colorOf, radiusOf, most = Infinity) {
   const wide = canvas.clientWidth || 300, high = canvas.clientHeight || 220, dots = window.devicePixelRatio || 1;
   canvas.width = Math.round(wide * dots);
   canvas.height = Math.round(high * dots);
   const pen = canvas.getContext("2d"), n = numbers(DATA.drawing.places).length / 2;
   pen.scale(dots, dots);
   const size = Math.max(0.8, Math.min(wide / 60, (0.24 * Math.min(wide, high)) / Math.sqrt(n))), at = placed(wide, high, size + 4);
-  const total = pairs.length / 2, inks = { 1: color("alike"), 0: color("none"), [-1]: color("unlike") };
-  pen.lineWidth = Math.max(0.5, Math.min(1.4, 120 / Math.sqrt(total * 20)));
-  pen.globalAlpha = parts ? Math.max(0.28, Math.min(0.85, 90 / total)) : 0.35;
-  for (let pair = 0; pair < total; pair += 1) {
+  const total = pairs.length / 2, step = Math.max(1, Math.ceil(total / most)), inks = { 1: color("alike"), 0: color("none"), [-1]: color("unlike") };
+  pen.lineWidth = Math.max(0.5, Math.min(1.4, 120 / Math.sqrt((total / step) * 20)));
+  pen.globalAlpha = parts ? Math.max(0.28, Math.min(0.85, (90 * step) / total)) : 0.35;
+  for (let pair = 0; pair < total; pair += step) {
     const part = parts ? parts[pair] : 0, side = !parts || part === -128 ? 0 : Math.sign(part);
     pen.strokeStyle = inks[side];
     pen.beginPath();
@@ -78,7 +80,7 @@ function paintGraph(canvas, pairs, parts, colorOf, radiusOf) {
     if (size > 1.5) pen.stroke();
   }
   canvas.at = at;
-  canvas.drawn = total;
+  canvas.drawn = Math.ceil(total / step);
 }
 
 // A colour between the paper and an ink.

@@ -78,6 +78,7 @@ function start() {
   if (!DATA.cells.length) DATA.cell = { headline: "", cards: [], lines: [], paint: null, local: null };
   $("tests").hidden = !DATA.cell.cards.length;
   $("spectra").hidden = !DATA.cells.length;
+  $("nodes").hidden = !DATA.cell.paint && !DATA.cell.local;
   $("copy").onclick = copySummary;
   DATA.hops.forEach((hop, at) => { make("option", $("spectrum-hop"), hop).value = String(at); });
   $("spectrum-hop").onchange = () => chooseHop(Number($("spectrum-hop").value));

@@ -8,7 +8,8 @@ At K = 1 it is the assortativity coefficient of numbers, and for labels adjusted
 
 import numpy as np
 
-from spectrata.kernels import threads
+from spectrata.kernels import arrays, threads
+from spectrata.kernels.backend import NUMPY, to_numpy
 from spectrata.kernels.edge_sums import pair_products, permuted_rows
 from spectrata.stats.observation import LARGE_PAIRS, Ends, Observation, moved
 
@@ -70,55 +71,80 @@ def is_large(obs: Observation) -> bool:
 def by_sums(obs: Observation, orders: np.ndarray) -> np.ndarray:
     """r from sums over permuted rows x, not over what is left of them less a mean; NaN where too many digits cancel.
 
-    With covariates Q and y = x - Q Q^T x, every sum over y is one over x less sums over Q^T x. Inner products of wide
-    vectors are read, so that the cost of an order hardly depends on the width. Of separate columns the pairs and the
-    covariates change places instead, once for all columns.
+    With covariates Q and y = x - Q Q^T x, every sum over y is one over x less sums over Q^T x.
     """
-    pairs, n, wide = obs.pairs, obs.n, is_wide(obs)
-    k, edges = pairs.participation, pairs.stratum.edges
-    basis = np.empty((n, 0)) if obs.given is None else obs.given.basis[:, 1:]  # x has mean 0 in every order
-    weighted = np.zeros_like(basis)
-    weighted[pairs.nodes] = pairs.matrix @ basis[pairs.nodes]
-    sums = np.ascontiguousarray(np.column_stack([k, basis, weighted, k[:, None] * basis]).T)  # (1 + 3 q, n)
-    within, within_k, ends_of = basis.T @ weighted, basis.T @ (k[:, None] * basis), basis.T @ k
-    places = [1, 1 + basis.shape[1], 1 + 2 * basis.shape[1]]
-    squares = np.diag(obs.gram) if wide else obs.values**2
+    pairs, known, wide = obs.pairs, obs.sums, is_wide(obs)
+    away, q = pairs.backend != NUMPY, len(known.ends)
     total = (lambda each: each) if obs.separate else (lambda each: each.sum(axis=1))
     found = np.empty((len(orders), obs.width) if obs.separate else len(orders))
-    size = sums.size + len(edges) if wide else sums.size if obs.separate else n
-    lanes = 1 if wide or obs.separate else min(LANES, MOST_LANES // obs.values.size)
-    step = max(1, lanes, BY_SUMS // size)
+    if away:
+        add, step = _on_device, arrays.BLOCK // obs.values.size
+    elif wide:
+        add, step = _of_wide, BY_SUMS // (known.rows.size + len(pairs.ends))
+    elif obs.separate:
+        add, step = _of_columns, BY_SUMS // known.rows.size
+    else:
+        add, step = _of_signal, max(BY_SUMS // obs.n, min(LANES, MOST_LANES // obs.values.size))
+    step = max(1, step)
 
     def run(start: int) -> None:
         part = orders[start : start + step]
-        if wide or obs.separate:
-            back = np.empty_like(part)
-            np.put_along_axis(back, part, np.broadcast_to(np.arange(n), part.shape), axis=1)
-            moved_sums = sums.take(back.ravel(), axis=1).reshape(-1, n)  # (B + 3 q B, n): one product for all orders
-            made = moved_sums @ obs.values
-        if wide:
-            x, y = part[:, edges[:, 0]], part[:, edges[:, 1]]
-            products = 2 * (obs.gram.ravel()[x * n + y] @ pairs.weights)[:, None]  # (B, 1): tr x^T W x
-            lengths = (squares[part] @ k)[:, None]
-        elif obs.separate:
-            products = 2 * pair_products(edges, pairs.weights, part, obs.values)
-            lengths = moved_sums[: len(part)] @ squares
-        else:
-            x = permuted_rows(obs.values, part)  # (n, B d)
-            made = sums @ x
-            products = 2 * pair_products(edges, pairs.weights, np.arange(n)[None], x).reshape(len(part), -1)
-            lengths = np.einsum("n,nf,nf->f", k, x, x, optimize=False).reshape(len(part), -1)
+        made, products, lengths = add(obs, part)
         made = made.reshape(-1, len(part), obs.width).transpose(1, 0, 2)  # (B, 1 + 3 q, d)
-        ends, left, by_pair, by_k = np.split(made, places, axis=1)
-        common = (ends[:, 0] - np.einsum("q,bqd->bd", ends_of, left)) ** 2 / pairs.total
-        cross = total(products) - total(2 * _inner(left, by_pair) - _inner(left, within @ left) + common)
-        variation = total(lengths) - total(2 * _inner(left, by_k) - _inner(left, within_k @ left) + common)
+        ends, left, by_pair, by_k = np.split(made, [1, 1 + q, 1 + 2 * q], axis=1)
+        common = (ends[:, 0] - np.einsum("q,bqd->bd", known.ends, left)) ** 2 / pairs.total
+        cross = total(2 * products) - total(2 * _inner(left, by_pair) - _inner(left, known.within @ left) + common)
+        variation = total(lengths) - total(2 * _inner(left, by_k) - _inner(left, known.within_k @ left) + common)
         clear = variation > np.maximum(obs.rounding**2 * pairs.total, CANCELLED * total(lengths))
         found[start : start + step] = cross / np.where(clear, variation, np.nan)
 
-    with threads.blas_limit(1):
-        threads.spread(run, range(0, len(orders), step))
+    starts = range(0, len(orders), step)
+    if away:
+        for start in starts:
+            run(start)
+    else:
+        with threads.blas_limit(1):
+            threads.spread(run, starts)
     return found
+
+
+# Under B orders of x: the rows of ``obs.sums`` times x, the sum of w x(i) x(j) over pairs, and the sum of k x^2.
+Parts = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _of_signal(obs: Observation, part: np.ndarray) -> Parts:
+    """Orders side by side."""
+    edges, rows = obs.pairs.stratum.edges, obs.sums.rows
+    x = permuted_rows(obs.values, part)  # (n, B d)
+    products = pair_products(edges, obs.pairs.weights, np.arange(obs.n)[None], x).reshape(len(part), -1)
+    return rows @ x, products, np.einsum("n,nf,nf->f", rows[0], x, x, optimize=False).reshape(len(part), -1)
+
+
+def _of_columns(obs: Observation, part: np.ndarray) -> Parts:
+    """Pairs and covariates change places instead of the values, once for all columns."""
+    rows = _moved_back(obs, part)
+    products = pair_products(obs.pairs.stratum.edges, obs.pairs.weights, part, obs.values)
+    return rows @ obs.values, products, rows[: len(part)] @ obs.squared
+
+
+def _of_wide(obs: Observation, part: np.ndarray) -> Parts:
+    """Inner products of wide vectors are read, so that the cost of an order hardly depends on the width."""
+    x, y = (part[:, end] for end in obs.pairs.stratum.edges.T)
+    products = (obs.gram.ravel()[x * obs.n + y] @ obs.pairs.weights)[:, None]  # (B, 1): tr x^T W x / 2
+    return _moved_back(obs, part) @ obs.values, products, (np.diag(obs.gram)[part] @ obs.sums.rows[0])[:, None]
+
+
+def _moved_back(obs: Observation, part: np.ndarray) -> np.ndarray:
+    """The rows of ``obs.sums`` under the inverse orders, all of the first row first: ``((1 + 3 q) B, n)``."""
+    back = np.empty_like(part)
+    np.put_along_axis(back, part, np.broadcast_to(np.arange(obs.n), part.shape), axis=1)
+    return obs.sums.rows.take(back.ravel(), axis=1).reshape(-1, obs.n)
+
+
+def _on_device(obs: Observation, part: np.ndarray) -> Parts:
+    found = arrays.permuted_sums(*obs.there, obs.pairs.backend.asarray(part))
+    made, products, lengths = map(to_numpy, found)
+    return made, products.reshape(len(part), -1), lengths.reshape(len(part), -1)
 
 
 def _inner(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from spectrata.core.strata import asked_hops
 from spectrata.core.stratification import Stratification
 from spectrata.errors import HopError, OptionError, argument, shown, warn
 from spectrata.inputs.graphs import as_graph
+from spectrata.kernels.backend import NUMPY, backend_of
 
 ALL_HOPS = 4_000  # nodes above which hops=None reads the first three hops
 NEAR_HOPS = 20_000  # and above which it reads hop 1
@@ -57,3 +58,10 @@ def stratify(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stra
     if not strat.hops:
         raise HopError("The graph has no edges, and so no pairs of nodes at any hop.")
     return strat
+
+
+def following(strat: Stratification, *inputs: Any) -> Stratification:
+    """The same strata, computing where the first input on a GPU is, unless the Stratification names a device."""
+    backends = (backend_of(one) for one in inputs if strat.computing.device is None)
+    there = next((backend for backend in backends if backend != NUMPY), None)
+    return strat if there is None else strat.using(device=there)

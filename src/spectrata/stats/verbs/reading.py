@@ -27,7 +27,7 @@ from spectrata.results.schema import View, view
 from spectrata.stats.describe.levels import rebuild
 from spectrata.stats.findings.watched import giving_signal
 from spectrata.stats.observation import Observation, Pairs, observe, pairs_of
-from spectrata.stats.verbs.hops import stratify
+from spectrata.stats.verbs.hops import following, stratify
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ def read(
 ) -> Reading:
     """Read a graph and a signal; ``labels=True`` takes whole numbers as class codes."""
     one_of(columns, "columns", COLUMNS)
-    strat = with_attributes(stratify(graph, hops, weights), signal)
+    strat = with_attributes(following(stratify(graph, hops, weights), signal, graph), signal)
     if labels:
         return Reading(strat, (label_column(as_labels(signal, strat.graph)),))
     try:
