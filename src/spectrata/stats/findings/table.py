@@ -16,8 +16,8 @@ WORDS = {
     "unlike": "r below chance{also}",
     "chance": "r not distinguishable from chance",
     "not beyond": "{given} may explain why r differs from chance",
-    "alike only": "r above chance only once {given} is accounted for",
-    "unlike only": "r below chance only once {given} is accounted for",
+    "alike only": "r above chance only with {given} accounted for",
+    "unlike only": "r below chance only with {given} accounted for",
     "reversed": "above chance without and below it with {given} accounted for, or the other way round",
     "not tested": "r without p",
 }

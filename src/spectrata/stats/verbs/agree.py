@@ -34,7 +34,7 @@ NO_VARIANCE = "no variance among nodes with a pair"
 NOT_TESTED = f"not tested above {MOST_NODES:,} nodes"
 LONG_NAMES = {
     "r": "correlation of the two signals at the two ends of a pair; at hop 0, of the same node",
-    "verdict": "agree, opposite, chance, too smooth to judge, or not tested",
+    "verdict": "agree, opposite, chance, how the two tests differ at the level .05, too smooth to judge, or not tested",
     "chance_low": "2.5 % quantile of r under the nulls, the lowest of them",
     "chance_high": "97.5 % quantile of r under the nulls, the highest of them",
 }
@@ -77,6 +77,9 @@ def agree(
         As for :func:`spectrata.correlogram`; hop 0 is always there.
     null : {"spectral", "permutation"}
         "permutation" ignores smoothness.
+    given
+        As for :func:`spectrata.correlogram`: the second test compares what a linear model of the covariates leaves of
+        a and of b. Counts of genes need their total per cell, ``given=["degree", "total_counts"]``.
     draws : int, optional
         Surrogates; by default 999, and 9,999 where p is near .05. With 0 there is no p.
     seed : int
@@ -87,10 +90,12 @@ def agree(
     Returns
     -------
     xarray.Dataset
-        Over ``([column,] hop)``: ``r``; ``p``; ``p_family``, corrected over hops; ``q`` over columns; ``verdict``
-        ("agree", "opposite", "chance", "too smooth to judge"), by q for a table and by p_family otherwise;
-        ``near_level``; ``chance_low`` and ``chance_high``; ``n_pairs``; ``status``. The attribute ``effective`` has the
-        smallest effective number of components.
+        Over ``([column,] hop)``: ``r``; ``p``; ``p_family``, corrected over hops; ``r_given``, ``p_given``,
+        ``p_family_given``; ``q`` and ``q_given`` over columns; ``verdict``, by q for a table and by p_family otherwise;
+        ``near_level``; ``chance_low`` and ``chance_high``; ``n_pairs``; ``status``. Verdicts are "agree" and "opposite"
+        where both tests reject in the same tail, "not beyond degree", "agree only given degree", "chance", "too smooth
+        to judge". The attribute ``effective`` has the smallest effective number of components, ``draws`` the most
+        surrogates behind any p.
 
     Notes
     -----
@@ -99,6 +104,10 @@ def agree(
     random-walk basis; with a table, of the one signal. A signal with fewer than 2 effective components (participation
     ratio of its energies) is too smooth to judge. What is constant on connected parts is the same in all surrogates:
     a difference between parts is part of r and is not tested. Above 4,000 nodes r has no p.
+
+    Given covariates, surrogates of the residuals are multiplied by I - H again. On three graphs with three kinds of
+    smooth maps (100 pairs each), both tests reject for 1 to 4 % of independent pairs and for 1 to 6 % of pairs that
+    share a covariate alone; of the pairs with a common part that the first test finds, the second keeps 97 to 100 %.
 
     References
     ----------
@@ -123,7 +132,7 @@ def agree(
     ends = [same_node(strat.graph.n_nodes), *(pairs_of(strat, hop) for hop in strat.hops)]
     free = _test([Part(compared, tuple(range(len(ends))))], ends, null, at, seed, strat)
     notes, status = [compared.reading.note, *free.notes], free.status
-    held = Test.unknown(free.value.shape)
+    held = Tested.unknown(free.value.shape)
     if covariates is not None:
         held = _test(_parts(compared, ends, covariates), ends, null, at, seed, strat, covariates.blocks)
         notes.append(covariates.note)
@@ -249,7 +258,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Test:
+class Tested:
     """r of every column and hop, arrays (C, H), and its chance."""
 
     value: np.ndarray
@@ -259,7 +268,7 @@ class Test:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def unknown(cls, shape: tuple[int, ...]) -> "Test":
+    def unknown(cls, shape: tuple[int, ...]) -> "Tested":
         return cls(np.full(shape, np.nan), np.full(shape, "ok", dtype=object), Chance.unknown(shape))
 
 
@@ -296,7 +305,7 @@ def _test(
     seed: int,
     strat: Stratification,
     blocks: np.ndarray | None = None,
-) -> Test:
+) -> Tested:
     """Test the signals of all parts against one null, which draws the same signs or orders for all of them."""
     n, table = strat.graph.n_nodes, parts[0].signals.reading.separate
     value = np.full((parts[0].signals.many.shape[2], len(ends)), np.nan)
@@ -330,7 +339,7 @@ def _test(
     if not at or np.isnan(tested).all():
         sources = []
     chance = _largest([_chance(parted, ends, tested, at) for parted in sources], value.shape)
-    return Test(value, status, chance, effective, tuple(notes))
+    return Tested(value, status, chance, effective, tuple(notes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -421,7 +430,7 @@ def _joint_status(free: np.ndarray, held: np.ndarray, covariates: Covariates, en
     return np.where((free == "ok") & (held != "ok"), beyond, free)
 
 
-def _verdicts(free: Test, held: Test, decides: np.ndarray, decides_given: np.ndarray, given: str) -> np.ndarray:
+def _verdicts(free: Tested, held: Tested, decides: np.ndarray, decides_given: np.ndarray, given: str) -> np.ndarray:
     """One word for two tests at the level; without the name of covariates there is one test."""
     first, second = decides <= LEVEL, decides_given <= LEVEL  # NaN does not reject
     word, word_given = _words(free, first), _words(held, second)
@@ -436,7 +445,7 @@ def _verdicts(free: Test, held: Test, decides: np.ndarray, decides_given: np.nda
     return np.select([when for when, _ in words], [np.asarray(one).astype(str) for _, one in words], "chance")
 
 
-def _words(test: Test, rejects: np.ndarray) -> np.ndarray:
+def _words(test: Tested, rejects: np.ndarray) -> np.ndarray:
     above = np.where(test.value > 0, "agree", "less opposite than chance")
     below = np.where(test.value < 0, "opposite", "agree less than chance")
     tail = np.where(rejects, test.chance.tail, 0)
