@@ -132,7 +132,7 @@ def agree(
     ends = [same_node(strat.graph.n_nodes), *(pairs_of(strat, hop) for hop in strat.hops)]
     free = _test([Part(compared, tuple(range(len(ends))))], ends, null, at, seed, strat)
     notes, status = [compared.reading.note, *free.notes], free.status
-    held = Tested.unknown(free.value.shape)
+    held = NullTest.unknown(free.value.shape)
     if covariates is not None:
         held = _test(_parts(compared, ends, covariates), ends, null, at, seed, strat, covariates.blocks)
         notes.append(covariates.note)
@@ -258,7 +258,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Tested:
+class NullTest:
     """r of every column and hop, arrays (C, H), and its chance."""
 
     value: np.ndarray
@@ -268,7 +268,7 @@ class Tested:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def unknown(cls, shape: tuple[int, ...]) -> "Tested":
+    def unknown(cls, shape: tuple[int, ...]) -> "NullTest":
         return cls(np.full(shape, np.nan), np.full(shape, "ok", dtype=object), Chance.unknown(shape))
 
 
@@ -305,7 +305,7 @@ def _test(
     seed: int,
     strat: Stratification,
     blocks: np.ndarray | None = None,
-) -> Tested:
+) -> NullTest:
     """Test the signals of all parts against one null, which draws the same signs or orders for all of them."""
     n, table = strat.graph.n_nodes, parts[0].signals.reading.separate
     value = np.full((parts[0].signals.many.shape[2], len(ends)), np.nan)
@@ -339,7 +339,7 @@ def _test(
     if not at or np.isnan(tested).all():
         sources = []
     chance = _largest([_chance(parted, ends, tested, at) for parted in sources], value.shape)
-    return Tested(value, status, chance, effective, tuple(notes))
+    return NullTest(value, status, chance, effective, tuple(notes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,7 +430,7 @@ def _joint_status(free: np.ndarray, held: np.ndarray, covariates: Covariates, en
     return np.where((free == "ok") & (held != "ok"), beyond, free)
 
 
-def _verdicts(free: Tested, held: Tested, decides: np.ndarray, decides_given: np.ndarray, given: str) -> np.ndarray:
+def _verdicts(free: NullTest, held: NullTest, decides: np.ndarray, decides_given: np.ndarray, given: str) -> np.ndarray:
     """One word for two tests at the level; without the name of covariates there is one test."""
     first, second = decides <= LEVEL, decides_given <= LEVEL  # NaN does not reject
     word, word_given = _words(free, first), _words(held, second)
@@ -445,7 +445,7 @@ def _verdicts(free: Tested, held: Tested, decides: np.ndarray, decides_given: np
     return np.select([when for when, _ in words], [np.asarray(one).astype(str) for _, one in words], "chance")
 
 
-def _words(test: Tested, rejects: np.ndarray) -> np.ndarray:
+def _words(test: NullTest, rejects: np.ndarray) -> np.ndarray:
     above = np.where(test.value > 0, "agree", "less opposite than chance")
     below = np.where(test.value < 0, "opposite", "agree less than chance")
     tail = np.where(rejects, test.chance.tail, 0)
