@@ -7,7 +7,6 @@ import importlib.util
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from spectrata.errors import OptionError, SpectrataError, missing_extra
 
@@ -16,7 +15,6 @@ STUDIES = ("fidelity", "calibration", "models")
 
 
 def parser() -> argparse.ArgumentParser:
-    """Give the parser of the command line."""
     made = argparse.ArgumentParser(prog="python -m reproduction", description=__doc__)
     words = f"text, 1 to 8, all (default), or a study: {', '.join(STUDIES)}"
     made.add_argument("tasks", nargs="*", metavar="TASK", help=words)
@@ -81,14 +79,10 @@ def need(package: str, extra: str, purpose: str) -> None:
 def run_study(name: str, given: argparse.Namespace) -> int:
     """Run one study; give the number of units that are left."""
     folder = Path(given.out) / name
-    if name == "models":
-        return _models(folder, given)
-    importlib.import_module(f"reproduction.studies.{name}").run(folder, given.seed, given.quick)
-    print(f"written: {folder / name}.md, {folder / name}.csv")
-    return 0
-
-
-def _models(folder: Path, given: Any) -> int:
+    if name != "models":
+        importlib.import_module(f"reproduction.studies.{name}").run(folder, given.seed, given.quick)
+        print(f"written: {folder / name}.md, {folder / name}.csv")
+        return 0
     need("torch", "torch", "The study of trained models")
     from reproduction.studies.models import running
     from reproduction.studies.models.protocol import FULL, QUICK
@@ -110,7 +104,6 @@ def _models(folder: Path, given: Any) -> int:
 
 
 def say(text: str) -> None:
-    """Tell progress on stderr."""
     print(text, file=sys.stderr, flush=True)
 
 

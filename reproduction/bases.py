@@ -33,25 +33,10 @@ def basis_spread(
     seed: int = 0,
     **options: Any,
 ) -> xr.Dataset:
-    """Range of magnitudes over random rotations inside repeated eigenspaces.
+    """Smallest and largest magnitudes over random rotations inside repeated eigenspaces: ``low`` and ``high``.
 
-    Parameters
-    ----------
-    strat : Stratification
-    signal, algorithms, **options
-        As for :func:`spectrata.spectra`. Learned ln_vx is learned again in every draw, so ask for few draws.
-    draws : int
-        Rotations.
-    merged : bool
-        Take the components of an eigenspace together (l2).
-    seed : int
-        Of the rotations and of what is learned.
-
-    Returns
-    -------
-    Dataset
-        ``low`` and ``high``, the smallest and the largest magnitude ``(algorithm, snapshot, hop, component)``, beside
-        ``multiplicity`` and ``eigenvalue``.
+    Arguments are those of :func:`spectrata.spectra`. ``merged`` takes the components of an eigenspace together (l2).
+    Learned ln_vx is learned again in every draw, so ask for few draws.
 
     Examples
     --------

@@ -4,13 +4,13 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, as_completed
 from functools import partial
-from multiprocessing import get_context
 from typing import Any
 
 from reproduction.store import Arrays, Store
 from spectrata.errors import SpectrataError
+from spectrata.many.pool import Pool
 from spectrata.many.work import one_thread
 
 Unit = tuple[str, tuple[Any, ...]]  # name, arguments of the function
@@ -71,16 +71,13 @@ def _completed(
         for name, call in calls.items():
             yield name, partial(_work, *call, deadline)
         return
-    # Fresh processes: forking one that has threads can hang, and CUDA allows no fork.
-    fresh = partial(ProcessPoolExecutor, min(jobs, len(calls)), get_context("spawn"))
-    with contextlib.nullcontext(executor) if executor else fresh() as pool:
+    with contextlib.nullcontext(executor) if executor else Pool(min(jobs, len(calls))) as pool:
         names = {pool.submit(_work, *call, deadline): name for name, call in calls.items()}
         try:
             for done in as_completed(names):
                 if isinstance(done.exception(), BrokenExecutor):
-                    lost = [name for future, name in names.items() if isinstance(future.exception(), BrokenExecutor)]
                     raise SpectrataError(
-                        f"A worker process died, killed from outside or out of memory, at {' or '.join(lost[:jobs])}; "
+                        f"A worker process died, killed from outside or out of memory, at {names[done]}; "
                         "what is finished is kept, so run the same again, with fewer jobs where memory is short."
                     )
                 yield names[done], done.result

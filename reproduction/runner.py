@@ -11,6 +11,7 @@ from reproduction.figures import runs as figures_runs
 from reproduction.figures import task3 as figures_task3
 from reproduction.figures import task12 as figures_task12
 from reproduction.pool import Call, Say, run_calls
+from reproduction.store import write_text
 from reproduction.tasks import section2, smoothing_runs, task1, task2, task3
 from reproduction.tasks.settings import FULL, Settings
 from spectrata.errors import OptionError
@@ -57,13 +58,12 @@ def reproduce(
     figures = draw(results, out, settings, jobs) if pictures else {}
     say("writing the page")
     if "text" in chosen:
-        page.write(out / "errata.md", page.errata())
+        write_text(out / "errata.md", page.errata())
     write_page(records, settings, figures, out)
     return records
 
 
 def measure(chosen: tuple[str, ...], out: Path, settings: Settings, jobs: int, say: Say) -> Results:
-    """Run what the chosen tasks need."""
     results = Results()
     if "text" in chosen:
         say("sections 1 and 2")
@@ -108,8 +108,8 @@ def draw(results: Results, out: Path, settings: Settings, jobs: int = 1) -> dict
 
 def write_page(records: list[Record], settings: Settings, figures: dict[str, Path], out: Path) -> None:
     """claims.json, claims.csv, claims.md and index.html."""
-    plain = settings.to_dict()
-    page.write(out / "claims.json", to_json(records, plain))
-    page.write(out / "claims.csv", to_csv(records))
-    page.write(out / "claims.md", page.to_markdown(records, plain))
-    page.write(out / "index.html", page.to_html(records, plain, figures, out))
+    plain = vars(settings)
+    write_text(out / "claims.json", to_json(records, plain))
+    write_text(out / "claims.csv", to_csv(records))
+    write_text(out / "claims.md", page.to_markdown(records, plain))
+    write_text(out / "index.html", page.to_html(records, plain, figures, out))

@@ -22,6 +22,12 @@ NAMES = "__names__"  # of the arrays of a unit
 Arrays = dict[str, np.ndarray]
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write text, whole or not at all."""
+    with written_whole(path) as beside:
+        beside.write_text(text, encoding="utf-8")
+
+
 @dataclass(frozen=True)
 class Store:
     """A folder of finished units."""
@@ -33,15 +39,12 @@ class Store:
         """The store under ``out`` for units called ``name`` that depend on these settings."""
         text = json.dumps({"version": __version__, "format": FORMAT, **depends}, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        folder = Path(out) / "units" / f"{name}-{digest}"
-        return cls(folder)
+        return cls(Path(out) / "units" / f"{name}-{digest}")
 
     def path(self, unit: str) -> Path:
-        """Where a unit is, or will be."""
         return self.folder / f"{unit}.npz"
 
     def save(self, unit: str, arrays: Mapping[str, np.ndarray]) -> None:
-        """Write a unit beside its place, then rename it."""
         with written_whole(self.path(unit)) as beside:
             np.savez(beside, **{NAMES: np.array(sorted(arrays), dtype=str)}, **arrays)  # type: ignore[arg-type]
 

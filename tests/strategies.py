@@ -14,13 +14,13 @@ import calls
 import oracle
 from spectrata.core.bases.solve import decompose
 from spectrata.core.hop import Hop
-from spectrata.core.operators import COMBINATORIAL, Operator
+from spectrata.core.operators import COMBINATORIAL, Laplacian
 from spectrata.core.strata import Stratum, line_stratum
 from spectrata.inputs.signals import Signal, potential
 
 INVARIANT = ("gft", "apprx_ls", "in_agg")  # l2 over an eigenspace does not depend on the basis
 DEFAULT = (*INVARIANT, "adj_diff")
-OPERATORS = [Operator(*given) for given in brute.OPERATORS]
+OPERATORS = [Laplacian(*given) for given in brute.OPERATORS]
 each_operator = pytest.mark.parametrize("operator", OPERATORS, ids=str)
 
 

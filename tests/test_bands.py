@@ -10,10 +10,10 @@ from scipy.sparse.linalg import aslinearoperator
 
 import calls
 import spectrata as st
-from spectrata.bands.labels import NAMES
 from spectrata.bands.lanczos import BlockLanczos
 from spectrata.bands.operators import ForeignOperator, Operator, RowLaplacian
 from spectrata.bands.quadrature import column_bounds, gauss
+from spectrata.bands.result import NAMES
 from spectrata.bands.settings import orientation_keys
 from spectrata.bands.solve import solve_laplacian
 from spectrata.core.registry import ALGORITHMS as ROWS

@@ -14,7 +14,7 @@ from brute import OPERATORS
 from spectrata.bands.operators import RowLaplacian
 from spectrata.bands.settings import orientation_keys
 from spectrata.bands.solve import solve_laplacian
-from spectrata.core.operators import Operator as Laplacian
+from spectrata.core.operators import Laplacian
 from spectrata.core.registry import ALGORITHMS as ROWS
 from spectrata.errors import OptionError
 from spectrata.inputs.graphs import as_graph

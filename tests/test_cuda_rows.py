@@ -10,7 +10,7 @@ import cupy_double
 import oracle
 import plain_kernels
 from spectrata.bands.operators import RowLaplacian
-from spectrata.core.operators import Operator as Laplacian
+from spectrata.core.operators import Laplacian
 from spectrata.inputs.graphs import as_graph
 
 

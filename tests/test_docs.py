@@ -259,7 +259,7 @@ def rows_of_section(page, heading):
 
 
 def test_the_page_of_the_schema_is_the_schema():
-    from spectrata.bands.labels import NAMES
+    from spectrata.bands.result import NAMES
     from spectrata.results.schema import FIELDS, LONG_NAMES
 
     page = DOCS / "schema.md"

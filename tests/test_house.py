@@ -28,7 +28,7 @@ ROOMS = [
     "__main__",
 ]
 # Lines that a room may have.
-MOST_LINES = {"kernels": 2555, "inputs": 3450, "core": 3700, "bands": 2500}
+MOST_LINES = {"kernels": 2555, "inputs": 3423, "results": 1307, "core": 3700, "bands": 2500, "many": 1666}
 LONGEST = {"stats/verbs/calibrate.py": 490}  # files that are longer than 450 lines, and how long they may be
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
@@ -112,6 +112,11 @@ def test_a_file_can_be_read_in_one_sitting(path):
 def test_a_room_does_not_grow(room):
     files = [path for path in FILES if path.relative_to(SOURCE).with_suffix("").parts[0] == room]
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= MOST_LINES[room]
+
+
+def test_the_reproduction_does_not_grow():
+    files = (ROOT / "reproduction").rglob("*.py")
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files) <= 5000
 
 
 def test_public_functions_have_at_most_12_parameters():

@@ -124,11 +124,11 @@ def test_networks_are_those_of_torch_geometric(architecture, edges):
     x = torch.as_tensor(graph.features)
     net(x, structure.messages(graph, CPU, MESSAGES))
     with torch.no_grad():
-        for name, weight in net.weights.held.items():
+        for name, weight in net.weights.items():
             if weight.ndim == 2:  # biases start as constants
                 weight += 0.1 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(len(name)))
         outputs = net(x, structure.messages(graph, CPU, edges))[-1]
-        expected = peer(architecture, net.weights.held, graph, edges)
+        expected = peer(architecture, net.weights, graph, edges)
     torch.testing.assert_close(outputs[:, 0], expected, rtol=1e-4, atol=1e-5)
     assert not torch.allclose(outputs[:, 0], outputs[:, 1])
 
@@ -166,14 +166,14 @@ def test_training_is_adam_with_weight_decay(tmp_path):
     unit = training.Unit("small", "mlp", 1, MESSAGES)
     network = training.fit(unit, held, plan, training.runs_of(plan, unit))
     fresh = training.fit(unit, held, replace(plan, epochs=0), training.runs_of(plan, unit))
-    weight, bias = (fresh.weights.held[name][0].detach().clone().requires_grad_() for name in ("layer0", "layer0.bias"))
+    weight, bias = (fresh.weights[name][0].detach().clone().requires_grad_() for name in ("layer0", "layer0.bias"))
     adam = torch.optim.Adam([weight, bias], lr=plan.learning_rate, weight_decay=1e-2)
     nodes = held.splits["train"]
     for _ in range(10):
         adam.zero_grad()
         torch.nn.functional.cross_entropy(held.features[nodes] @ weight + bias, held.labels[nodes]).backward()
         adam.step()
-    torch.testing.assert_close(network.weights.held["layer0"][0], weight, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(network.weights["layer0"][0], weight, rtol=1e-4, atol=1e-5)
 
 
 def test_dropout_keeps_the_mean_and_each_runs_rate():

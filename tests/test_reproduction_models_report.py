@@ -35,6 +35,11 @@ TINY = Protocol(
 ROOT = Path(__file__).parents[1]
 
 
+def between(text: str, name: str) -> str:
+    """What stands between the markers of a table."""
+    return text.partition(f"<!-- begin {name} -->")[2].partition(f"<!-- end {name} -->")[0].strip()
+
+
 def study_levels():
     place = Path(report.__file__).with_name(report.LEVELS)
     return json.loads(place.read_text(encoding="utf-8"))
@@ -134,14 +139,14 @@ def test_a_study_from_training_to_tables(study, monkeypatch):
     place = study / "page.md"
     place.write_text(text)
     report.update_page(place, study)
-    assert page.between(place.read_text(), "verdict") == shown
+    assert between(place.read_text(), "verdict") == shown
     assert place.read_text().startswith("before\n")
     root = study / "checkout"
     for folder in ("docs/images", "docs/models", "reproduction/studies/models"):
         (root / folder).mkdir(parents=True)
     (root / "docs" / "activations.md").write_text(text)
     report.publish(study, root)
-    assert page.between((root / "docs" / "activations.md").read_text(), "verdict") == shown
+    assert between((root / "docs" / "activations.md").read_text(), "verdict") == shown
     assert (root / "docs" / "models" / "rates.csv").read_text() == (study / "tables" / "rates.csv").read_text()
     assert (root / "docs" / "images" / "models-roc.png").is_file()
     assert (root / "reproduction/studies/models/collapse_levels.json").read_text() == (
@@ -248,7 +253,7 @@ def test_the_levels_file_is_that_of_the_declared_protocol():
 
 def test_the_page_and_its_data_show_the_levels_file():
     text, levels = (ROOT / "docs" / "activations.md").read_text(encoding="utf-8"), study_levels()
-    assert page.between(text, "verdict") == page.verdict_table(levels)
+    assert between(text, "verdict") == page.verdict_table(levels)
     tables = {"rates": page.rates_table(levels), "fitting": page.fitting_table(levels)}
     tables["by-graph-off-zero"] = page.by_graph_table(levels, "off_zero")
     tables["by-graph-rank"] = page.by_graph_table(levels, "directions_effective_rank")

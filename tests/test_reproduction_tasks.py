@@ -14,11 +14,11 @@ from reproduction.tasks import smoothing_runs as runs
 from reproduction.tasks import task1, task2, task3
 from reproduction.tasks.caveman import caveman_graph, start_signal
 from reproduction.tasks.clustering import scores
-from reproduction.tasks.measures import correlation, mean_difference, schemes_over_hops
 from reproduction.tasks.random_graphs import SERIES, TEXT_SERIES, block_count, draw
 from reproduction.tasks.released import Spectrometer
 from reproduction.tasks.settings import FULL, QUICK, Settings
 from reproduction.tasks.smoothing import learn, normalised
+from reproduction.tasks.smoothing_runs import correlation, mean_difference, schemes_over_hops
 from spectrata.errors import OptionError
 from spectrata.stats import correlate, distinguish
 
@@ -234,7 +234,7 @@ def test_figures_and_films_are_drawn(tiny, tmp_path):
     from reproduction.figures import runs as figures_runs
     from reproduction.figures import task3 as figures_task3
     from reproduction.figures import task12 as figures_task12
-    from reproduction.figures.drawing import save, styled
+    from reproduction.figures.drawing import save_all, styled
 
     with styled():
         figures = [
@@ -245,8 +245,8 @@ def test_figures_and_films_are_drawn(tiny, tmp_path):
             figures_runs.correlation(tiny.runs, "final"),
             figures_runs.good_bad(tiny.runs, "start", "ens"),
         ]
-        for number, figure in enumerate(figures):
-            path = save(figure, tmp_path / f"{number}.png", dpi=40)
+        drawn = {str(number): (str(number), figure) for number, figure in enumerate(figures)}
+        for path in save_all(drawn, tmp_path, dpi=40).values():
             assert path.read_bytes().startswith(b"\x89PNG")
     (function, arguments), *_ = animation.calls(tiny.task3, None, TINY, tmp_path)
     (film,) = function(*arguments).values()
@@ -338,7 +338,7 @@ def test_figures_of_tasks_4_to_8_show_runs_by_group(tiny):
     ax = drawn.start_final(ds, "ens").axes[0]
     np.testing.assert_allclose(curves(ax)[0], ds["magnitude"].loc["start", "ens"].values[chosen][:, 0].mean(axis=0))
     found = smoothing_runs.good_against_bad(ds, "final", "ens")[1]
-    np.testing.assert_allclose(heights(drawn.good_bad_distances(ds, "final", "ens").axes[0]), np.ravel(found[0]))
+    np.testing.assert_allclose(heights(drawn.distances(ds, "ens", "final").axes[0]), np.ravel(found[0]))
     kinds = ds["evolving_kind"].values.tolist()
     axes = drawn.changes(ds, 1, "ens").axes
     np.testing.assert_array_equal(curves(axes[2])[3], ds["evolution_change"].values[1, 0, kinds.index("ens"), :, 2, 3])
@@ -347,7 +347,10 @@ def test_figures_of_tasks_4_to_8_show_runs_by_group(tiny):
 def test_every_figure_and_film_has_a_title_and_a_file_of_its_own(tiny, tmp_path, monkeypatch):
     from reproduction.figures import animation, drawing, runs, task3, task12
 
-    monkeypatch.setattr(drawing, "save", lambda figure, path, dpi=110: path)
+    def files(drawn, folder, dpi=110):
+        return {title: folder / f"{name}.png" for title, (name, _) in drawn.items()}
+
+    monkeypatch.setattr(drawing, "save_all", files)
     monkeypatch.setattr(animation, "film", lambda *given: {given[4]: given[5]})
     for module in (runs, task3, task12):  # the figures themselves have tests of their own
         for name in [name for name in vars(module) if vars(module)[name].__class__.__name__ == "function"]:

@@ -217,7 +217,7 @@ def test_a_failing_write_leaves_nothing(monkeypatch, result, tmp_path, suffix, p
     if suffix == ".zarr":
         monkeypatch.setattr(xr.Dataset, "to_zarr", fail)
     else:
-        monkeypatch.setattr("spectrata.results.files.seal", fail_sealing)
+        monkeypatch.setattr("spectrata.results.integrity.seal", fail_sealing)
     with pytest.raises((ResultError, RuntimeError)):
         st.save(ds, tmp_path / f"r{suffix}")
     assert os.listdir(tmp_path) == []

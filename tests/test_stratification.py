@@ -19,7 +19,7 @@ import calls
 import oracle_cases
 import spectrata as st
 from spectrata.core import engine, resources, stratification
-from spectrata.core.operators import Operator
+from spectrata.core.operators import Laplacian
 from spectrata.core.plan import make_plan
 from spectrata.errors import HopError, MemoryEstimateError, SpectrataWarning, ZeroVectorError
 from spectrata.kernels.backend import Backend
@@ -369,7 +369,7 @@ def counted_decompositions(monkeypatch):
     for right in (stratification.decompose, stratification.partial_basis):
 
         def counted(stratum, *given, right=right, **named):
-            operator = next(one for one in given if isinstance(one, Operator))
+            operator = next(one for one in given if isinstance(one, Laplacian))
             counts[stratum.hop, operator] += 1
             return right(stratum, *given, **named)
 

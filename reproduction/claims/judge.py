@@ -21,8 +21,6 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Record:
-    """The judgement on one claim."""
-
     id: str
     task: str
     claim: str
@@ -51,7 +49,6 @@ class Record:
 
 
 def verdict(checks: Iterable[Check]) -> str:
-    """Give the verdict on a list of checks."""
     made = [bool(check) for check in checks if check is not None]
     if not made:
         return UNCHECKED
@@ -156,11 +153,9 @@ def to_json(records: Sequence[Record], settings: Mapping[str, Any]) -> str:
 
 
 def to_csv(records: Sequence[Record]) -> str:
-    """Give all records as CSV text, one row each."""
     return pd.DataFrame([asdict(record) for record in records]).to_csv(index=False, lineterminator="\n")
 
 
 def from_csv(text: str) -> list[Record]:
-    """Give the records of such a text."""
     table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
     return [Record(**row) for row in table.to_dict("records")]

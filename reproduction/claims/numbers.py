@@ -74,7 +74,6 @@ def listed(names: Sequence[str], rows: Iterable[np.ndarray]) -> str:
 
 
 def named(rows: Mapping[str, Any]) -> str:
-    """Give each name with its numbers."""
     return "; ".join(f"{name} {show(row)}" for name, row in rows.items())
 
 
@@ -174,7 +173,6 @@ def spans(results: Results) -> np.ndarray:
 
 
 def groups(results: Results) -> tuple[int, int]:
-    """Numbers of good and of bad runs."""
     group = results.runs["group_of_run"].values
     return int(np.count_nonzero(group == "good")), int(np.count_nonzero(group == "bad"))
 

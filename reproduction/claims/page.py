@@ -12,7 +12,6 @@ from reproduction.claims.judge import FOLDER, Record, counts, slips
 from reproduction.claims.numbers import FLAT_MARGIN
 from reproduction.words import CLAIMS, SECTIONS
 from spectrata._version import __version__
-from spectrata.results.atomic_io import written_whole
 
 TITLE = "Which of the paper's results reproduce"
 RULE, FOOTNOTE = CLAIMS["rule"].format(margin=FLAT_MARGIN), CLAIMS["footnote"]
@@ -146,10 +145,3 @@ def errata() -> str:
         cells.append("confirmed" if slip["confirmed"] else "refuted")
         lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
     return "\n".join([*lines, ""])
-
-
-def write(path: Path, text: str) -> Path:
-    """Write text, whole or not at all."""
-    with written_whole(path) as beside:
-        beside.write_text(text, encoding="utf-8")
-    return path

@@ -43,16 +43,12 @@ def sheet(rows: int, columns: int, width: float = 11.0, height: float = 2.6, **m
     return figure, axes
 
 
-def save(figure: Figure, path: Path, dpi: int = 110) -> Path:
-    """Write a figure as PNG, whole or not at all."""
-    with written_whole(path) as beside:
-        figure.savefig(beside, dpi=dpi, format="png")
-    return path
-
-
 def save_all(drawn: Mapping[str, tuple[str, Figure]], folder: Path, dpi: int = 110) -> dict[str, Path]:
-    """Write figures, given by their titles with the names of their files: title to file."""
-    return {title: save(figure, folder / f"{name}.png", dpi) for title, (name, figure) in drawn.items()}
+    """Write figures as PNG, given by their titles with the names of their files: title to file."""
+    for name, figure in drawn.values():
+        with written_whole(folder / f"{name}.png") as beside:
+            figure.savefig(beside, dpi=dpi, format="png")
+    return {title: folder / f"{name}.png" for title, (name, _) in drawn.items()}
 
 
 def draw(functions: Mapping[str, Any], part: str, ds: xr.Dataset, folder: Path) -> dict[str, Path]:

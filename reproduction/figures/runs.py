@@ -13,12 +13,9 @@ from reproduction.tasks import smoothing_runs as runs
 
 GROUP_COLOURS = {"good": to.BLUE, "bad": to.VERMILION}
 SCHEME_COLOURS = (to.BLUE, to.ORANGE, to.GREEN)
-GOOD_BAD = ("GB-GG", "GB-BB", "GG-BB")
-START_FINAL = ("IF-II", "IF-FF", "II-FF")
 
 
 def draw(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
-    """All figures of Tasks 4 to 8: title to file."""
     return to.draw(globals(), "runs", ds, folder)
 
 
@@ -82,15 +79,10 @@ def _two_groups(ds: xr.Dataset, groups: dict[str, tuple[np.ndarray, str]], kind:
     return to.hop_panels(ds, kind, paint)
 
 
-def good_bad_distances(ds: xr.Dataset, stage: str, kind: str) -> Figure:
-    return distances(ds, runs.good_against_bad(ds, stage, kind)[1], GOOD_BAD)
-
-
-def start_final_distances(ds: xr.Dataset, kind: str) -> Figure:
-    return distances(ds, runs.start_against_final(ds, kind)[1], START_FINAL)
-
-
-def distances(ds: xr.Dataset, found: np.ndarray, names: tuple[str, ...]) -> Figure:
+def distances(ds: xr.Dataset, kind: str, stage: str = "") -> Figure:
+    """Of good and bad runs at a stage, or without one of starts and results."""
+    found = runs.good_against_bad(ds, stage, kind)[1] if stage else runs.start_against_final(ds, kind)[1]
+    names = ("GB-GG", "GB-BB", "GG-BB") if stage else ("IF-II", "IF-FF", "II-FF")
     figure, axes = to.sheet(1, 2, width=9, height=2.8)
     for ax, values, title in zip(axes[0], found, ("mean of differences", "largest difference"), strict=True):
         for shift, (name, row, colour) in enumerate(zip(names, values, SCHEME_COLOURS, strict=True)):

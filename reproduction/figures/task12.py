@@ -18,7 +18,6 @@ COLOURS = dict(zip(MAIN, (to.BLUE, to.ORANGE, to.GREEN, to.VERMILION), strict=Tr
 
 
 def draw(first: xr.Dataset, second: xr.Dataset, folder: Path) -> dict[str, Path]:
-    """All figures of Tasks 1 and 2: title to file."""
     return to.draw(globals(), "task1", first, folder) | to.draw(globals(), "task2", second, folder)
 
 

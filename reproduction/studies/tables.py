@@ -1,10 +1,10 @@
-"""Tables of the studies, as CSV and as Markdown for the docs, and the studies' command line."""
+"""Tables of the studies, as CSV and as Markdown for the docs."""
 
 from pathlib import Path
 
 import pandas as pd
 
-from spectrata.results.atomic_io import written_whole
+from reproduction.store import write_text
 
 
 def markdown(table: pd.DataFrame, digits: int = 3) -> str:
@@ -31,7 +31,5 @@ def markdown(table: pd.DataFrame, digits: int = 3) -> str:
 
 def write_table(table: pd.DataFrame, folder: Path, name: str, text: str) -> None:
     """Write ``name.csv`` and ``name.md`` into a folder."""
-    with written_whole(folder / f"{name}.csv") as beside:
-        table.to_csv(beside, index=False, float_format="%.10g")
-    with written_whole(folder / f"{name}.md") as beside:
-        beside.write_text(text + "\n", encoding="utf-8")
+    write_text(folder / f"{name}.csv", table.to_csv(index=False, float_format="%.10g"))
+    write_text(folder / f"{name}.md", text + "\n")

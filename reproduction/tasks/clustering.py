@@ -7,7 +7,6 @@ import numpy as np
 
 from reproduction.store import Arrays
 from reproduction.tasks.caveman import true_labels
-from spectrata.errors import missing_extra
 
 CLUSTERS = 4
 
@@ -17,10 +16,8 @@ def cluster(embedding: np.ndarray) -> np.ndarray:
 
     Spectral clustering on the affinity ``(1 + cos)/2``, four clusters, labels by discretisation, seed 0.
     """
-    try:
-        from sklearn.cluster import SpectralClustering
-    except ImportError as problem:
-        raise missing_extra("scikit-learn", "probe", "Clustering embeddings") from problem
+    from sklearn.cluster import SpectralClustering
+
     affinity = np.clip((1.0 + embedding @ embedding.T) / 2.0, 0.0, 1.0)
     model = SpectralClustering(CLUSTERS, affinity="precomputed", assign_labels="discretize", random_state=0)
     with warnings.catch_warnings():

@@ -1,6 +1,6 @@
 """How large a run of the experiments is, and where every random number comes from."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,10 +20,6 @@ class Settings:
     bases: int = 100  # drawn at random inside repeated eigenspaces in Task 3
     resamples: int = 2000  # behind every confidence interval
     frames: int = 60  # of each animation
-
-    def to_dict(self) -> dict[str, int]:
-        """The settings as plain numbers."""
-        return asdict(self)
 
 
 FULL = Settings()

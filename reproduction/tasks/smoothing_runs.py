@@ -13,13 +13,14 @@ from reproduction.pool import Unit, run_units
 from reproduction.store import Store
 from reproduction.tasks.caveman import NODES, caveman_graph
 from reproduction.tasks.clustering import score_unit
-from reproduction.tasks.measures import correlation, interval, mean_difference, schemes_over_hops
 from reproduction.tasks.released import Spectrometer
 from reproduction.tasks.settings import Settings, generator
 from reproduction.tasks.smoothing import learn, normalised
 from spectrata.core.algorithms.ens import unit_norm
 from spectrata.core.registry import PAPER, row_of
 from spectrata.many.work import one_thread
+from spectrata.stats.describe.correlate import pearson
+from spectrata.stats.describe.distinguish import distances, pairwise
 
 GOOD, BAD = 0.8, 0.3  # thresholds on ARI or AMI
 CHUNK = 50  # runs clustered in one unit of work
@@ -45,7 +46,8 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> xr.Dataset:
     ends = _score_ends(starts, learned.final, store, jobs)  # (start or final, run, score)
     group = select(ends[1])
     chosen = np.flatnonzero(group != "")
-    path = _score_epochs(learned.recorded, chosen, store, jobs)  # (chosen, epoch, score)
+    units: list[Unit] = [(f"epochs-{r:04d}", (np.ascontiguousarray(learned.recorded[:, r]),)) for r in chosen]
+    path = [unit["scores"] for unit in run_units(score_unit, units, store, jobs)]
     with one_thread():
         spectrometer = Spectrometer(settings)
         spectra = {"start": spectrometer(starts, variants=True), "final": spectrometer(learned.final, variants=True)}
@@ -58,7 +60,7 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> xr.Dataset:
             "embedding": (("stage", "run", "node", "dimension"), np.stack([starts, learned.final])),
             "score": (("stage", "run", "measure"), ends),
             "tau": (("epoch", "run"), learned.tau),
-            "score_over_epochs": (("chosen", "epoch", "measure"), path),
+            "score_over_epochs": (("chosen", "epoch", "measure"), np.reshape(path, (-1, len(learned.recorded), 2))),
             "magnitude": (("stage", "kind", "run", "hop", "component"), magnitude),
             "gradient_norm": (("stage", "run", "hop"), norms),
             **kept,
@@ -68,7 +70,7 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> xr.Dataset:
         | {"measure": list(SCORES), "group_of_run": ("run", group), "chosen_run": ("chosen", chosen)}
         | {"group": list(GROUPS), "n_parts": ("hop", first["n_parts"].values)},
     )
-    return ds.assign_attrs(task="4-8", **settings.to_dict())
+    return ds.assign_attrs(task="4-8", **vars(settings))
 
 
 def select(scores: np.ndarray) -> np.ndarray:
@@ -85,12 +87,6 @@ def _score_ends(starts: np.ndarray, final: np.ndarray, store: Store, jobs: int) 
     ]
     found = run_units(score_unit, units, store, jobs)
     return np.concatenate([unit["scores"] for unit in found]).reshape(2, len(starts), 2)
-
-
-def _score_epochs(recorded: np.ndarray, chosen: np.ndarray, store: Store, jobs: int) -> np.ndarray:
-    units: list[Unit] = [(f"epochs-{r:04d}", (np.ascontiguousarray(recorded[:, r]),)) for r in chosen]
-    found = run_units(score_unit, units, store, jobs)
-    return np.stack([unit["scores"] for unit in found]) if found else np.empty((0, len(recorded), 2))
 
 
 def _evolution(spectrometer: Spectrometer, recorded: np.ndarray, group: np.ndarray) -> dict[str, tuple]:
@@ -126,6 +122,49 @@ def normal_form(magnitude: np.ndarray, kinds: tuple[str, ...]) -> np.ndarray:
     """Normalised magnitudes, kinds along the first axis; what is made of normalised members stays as it is."""
     keep = np.array([not row_of(kind).grows for kind in kinds]).reshape(-1, *[1] * (magnitude.ndim - 1))
     return np.where(keep, magnitude, unit_norm(magnitude))
+
+
+# ---- statistics of Tasks 5, 7 and 8, as ``stats`` computes them; NaN for groups that are too small
+
+
+def schemes_over_hops(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Wasserstein distances between kinds of pairs of spectra ``(p, hop, n)`` and ``(q, hop, n)``.
+
+    ``(statistic, scheme, hop)``: of the mean and of the maximum of differences; between the cross pairs and those of
+    the first group (GB-GG), the cross pairs and those of the second (GB-BB), and the pairs within either (GG-BB). NaN
+    for groups below two.
+    """
+    found = np.full((2, 3, first.shape[1]), np.nan)
+    if len(first) < 2 or len(second) < 2:
+        return found
+    spectra = np.concatenate([first, second])
+    in_first = np.arange(len(spectra)) < len(first)
+    for hop in range(first.shape[1]):
+        found[:, :, hop] = [distances(table, in_first[None])[0] for table in pairwise(spectra[:, hop])]
+    return found
+
+
+def mean_difference(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Largest difference over components between the groups' mean spectra, per hop."""
+    if not len(first) or not len(second):
+        return np.full(first.shape[1], np.nan)
+    return np.abs(first.mean(axis=0) - second.mean(axis=0)).max(axis=-1)
+
+
+def interval(
+    x: np.ndarray, y: np.ndarray, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95
+) -> np.ndarray:
+    """Percentile bootstrap interval ``(2, p)`` of the correlations of columns, resampling the rows."""
+    draws = rng.integers(len(x), size=(resamples, len(x))) if len(x) else np.empty((2, 0), dtype=int)
+    found = np.array([correlation(x[rows], y[rows]) for rows in draws])
+    tail = 50.0 * (1.0 - level)
+    with np.errstate(invalid="ignore"):
+        return np.nanpercentile(found, [tail, 100.0 - tail], axis=0) if np.isfinite(found).any() else found[:2]
+
+
+def correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Pearson's correlation of the columns of ``x (r, p)`` with ``y (r,)``; NaN for fewer than three rows."""
+    return pearson(x, y) if len(x) > 2 else np.full(x.shape[1], np.nan)
 
 
 def group_spectra(ds: xr.Dataset, stage: str, kind: str, group: str) -> np.ndarray:

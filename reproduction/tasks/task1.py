@@ -60,7 +60,8 @@ def graph_unit(series: Series, index: int, seed: int, trials: int, epochs: int) 
     measured = ("eigenvalue", "n_edges", "n_parts", "n_singletons", "gradient_norm")
     unit = {name: ds[name].values for name in measured}
     unit["magnitude"] = np.stack([found.get(kind, missing) for kind in KINDS], axis=1)
-    unit["on_singleton"] = np.array([_on_singleton(strat, hop, signal) for hop in strat.hops])
+    # Whether all of the signal's nonzero nodes are without an edge at a hop.
+    unit["on_singleton"] = np.array([not strat.strata.at(hop).counts[signal != 0.0].any() for hop in strat.hops])
     if learns:
         unit["ln_vx_mse"] = ds["ln_vx_mse"].transpose("hop", "trial").values
         per_trial = ds["ln_vx_trial_magnitude"].transpose("hop", "trial", "component").values
@@ -72,11 +73,6 @@ def _learns_nothing(algorithm: str) -> bool:
     """Whether an algorithm needs no line graph, not even for a member of its own."""
     row = row_of(algorithm)
     return row.combine is None and not row.line_graph
-
-
-def _on_singleton(strat: Stratification, hop: int, signal: np.ndarray) -> bool:
-    """Whether all of the signal's nonzero nodes are without an edge at this hop."""
-    return bool(np.all(strat.strata.at(hop).counts[signal != 0.0] == 0))
 
 
 def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -139,7 +135,7 @@ def _collect(columns: dict[Series, list[Arrays]], settings: Settings) -> xr.Data
         },
         {"series": [series.name for series in columns], "hop": np.arange(1, hops + 1), "kind": list(KINDS)},
     )
-    return ds.assign_attrs(task=1, **settings.to_dict())
+    return ds.assign_attrs(task=1, **vars(settings))
 
 
 def means(ds: xr.Dataset, series: Any, kind: Any) -> np.ndarray:

@@ -17,7 +17,6 @@ from spectrata.many.work import one_thread
 from spectrata.stats.describe.levels import group_reduce
 
 WEIGHTS = np.arange(11) / 10.0
-PUBLISHED_WEIGHT = 0.1  # the one the text selects
 BASES_PER_UNIT = 5
 
 
@@ -44,9 +43,7 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> xr.Dataset:
         epsilon=(("epoch", "weight"), learned.epsilon),
         basis_merged=(("base", "stage", "hop", "space"), _in_random_bases(pair, settings, out, jobs)),
     ).assign_coords(measure=["ARI", "AMI"], weight=WEIGHTS, stage=["start", "selected"])
-    return ds.assign_attrs(
-        task=3, selected=int(selected), selected_weight=float(WEIGHTS[selected]), **settings.to_dict()
-    )
+    return ds.assign_attrs(task=3, selected=int(selected), selected_weight=float(WEIGHTS[selected]), **vars(settings))
 
 
 def select(score: np.ndarray) -> int:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from spectrata.report import write_report as write_report
     from spectrata.results.files import open as open
     from spectrata.results.files import save as save
-    from spectrata.results.tables import to_table as to_table
+    from spectrata.results.files import to_table as to_table
     from spectrata.stats.describe.compare import compare as compare
     from spectrata.stats.describe.nodes import filter_signal as filter_signal
     from spectrata.stats.describe.nodes import node_energy as node_energy
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 _HOME = {
     **{"band_spectra": "bands.spectra", "spectra": "core.spectra", "Stratification": "core.stratification"},
     **{"spectra_many": "many.run", "open_many": "many.store", "plot": "plot", "stats": "stats", "torch": "torch"},
-    **{"write_report": "report", "open": "results.files", "save": "results.files", "to_table": "results.tables"},
+    **{"write_report": "report", "open": "results.files", "save": "results.files", "to_table": "results.files"},
     **{name: f"stats.describe.{name}" for name in ("compare", "response", "smoothness", "summary")},
     **dict.fromkeys(("filter_signal", "node_energy"), "stats.describe.nodes"),
     **dict.fromkeys(("merge_eigenspaces", "off_zero"), "stats.describe.spectrum"),

@@ -22,7 +22,6 @@ FLOOR = 1e-8  # of a logarithmic axis; what is smaller, and dead states, are dra
 
 
 def draw(models: Models, levels: dict[str, Any], found: dict[str, pd.DataFrame], folder: Path) -> dict[str, Path]:
-    """Write every figure: title to file."""
     with to.styled():
         drawn = {
             "ROC curves": ("roc", roc_curves(models)),

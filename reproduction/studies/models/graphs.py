@@ -29,12 +29,10 @@ class StudyGraph:
 
     @property
     def n(self) -> int:
-        """Number of nodes."""
         return len(self.labels)
 
     @property
     def classes(self) -> int:
-        """Number of classes."""
         return int(self.labels.max()) + 1
 
     def baseline(self, split: str) -> float:

@@ -18,7 +18,7 @@ def roc_area(low: np.ndarray, high: np.ndarray, low_weight: Any = None, high_wei
     """Probability that a value of ``low`` is below one of ``high``, ties counted half; NaN are left out."""
     a = np.ones(len(low)) if low_weight is None else low_weight
     b = np.ones(len(high)) if high_weight is None else high_weight
-    (low, a), (high, b) = (_without_nan(low, a), _without_nan(high, b))
+    (low, a), (high, b) = ((x[~np.isnan(x)], weight[~np.isnan(x)]) for x, weight in ((low, a), (high, b)))
     if not a.sum() or not b.sum():
         return float("nan")
     levels, rank = np.unique(np.concatenate([low, high]), return_inverse=True)
@@ -26,11 +26,6 @@ def roc_area(low: np.ndarray, high: np.ndarray, low_weight: Any = None, high_wei
     above = np.bincount(rank[len(low) :], b, len(levels))
     smaller = np.cumsum(below) - below
     return float(np.sum(above * (smaller + below / 2)) / (a.sum() * b.sum()))
-
-
-def _without_nan(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    keep = ~np.isnan(values)
-    return values[keep], weight[keep]
 
 
 def cluster_weights(clusters: np.ndarray, strata: np.ndarray, seed: int, draws: int | None = None) -> np.ndarray:

@@ -20,37 +20,12 @@ States = list[Tensor]  # hidden states, then the outputs
 TINY = 1e-6
 
 
-class Weights:
-    """Parameters made on first use, run by run from their own generators, so that a run does not depend on others."""
-
-    def __init__(self, seeds: list[int], device: torch.device) -> None:
-        self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-        self.device = device
-        self.held: dict[str, Tensor] = {}
-
-    def matrix(self, name: str, rows: int, columns: int) -> Tensor:
-        """Glorot uniform ``(R, rows, columns)``."""
-        bound = math.sqrt(6 / (rows + columns))
-        return self._made(name, lambda g: (2 * torch.rand((rows, columns), generator=g) - 1) * bound)
-
-    def vector(self, name: str, size: int, value: float = 0.0) -> Tensor:
-        """A constant ``(R, size)``."""
-        return self._made(name, lambda g: torch.full((size,), value))
-
-    def used(self) -> list[Tensor]:
-        """Those that a backward pass has reached: attention over a single message learns nothing."""
-        return [weight for weight in self.held.values() if weight.grad is not None]
-
-    def _made(self, name: str, draw: Callable[[torch.Generator], Tensor]) -> Tensor:
-        if name not in self.held:
-            drawn = torch.stack([draw(generator) for generator in self.generators])
-            self.held[name] = drawn.to(self.device).requires_grad_()
-        return self.held[name]
-
-
 @dataclass(eq=False)
 class Network:
-    """One architecture with the weights of R runs."""
+    """One architecture with the weights of R runs.
+
+    Weights are made on first use, run by run from their own generators, so that a run does not depend on others.
+    """
 
     architecture: str  # of FORWARD
     depth: int
@@ -64,20 +39,36 @@ class Network:
 
     def __post_init__(self) -> None:
         self.keep = 1 - torch.tensor(self.dropout, device=self.device)[:, None]  # (R, 1)
-        self.weights = Weights(self.seeds, self.device)
+        self.generators = [torch.Generator().manual_seed(seed) for seed in self.seeds]
+        self.weights: dict[str, Tensor] = {}
 
     def __call__(self, x: Tensor, over: Messages) -> States:
         """States of features ``(n, f)`` over the edges of ``over``."""
         return FORWARD[self.architecture](self, x, over)
 
+    def matrix(self, name: str, rows: int, columns: int) -> Tensor:
+        """Glorot uniform ``(R, rows, columns)``."""
+        bound = math.sqrt(6 / (rows + columns))
+        return self._made(name, lambda g: (2 * torch.rand((rows, columns), generator=g) - 1) * bound)
+
+    def vector(self, name: str, size: int, value: float = 0.0) -> Tensor:
+        """A constant ``(R, size)``."""
+        return self._made(name, lambda g: torch.full((size,), value))
+
+    def _made(self, name: str, draw: Callable[[torch.Generator], Tensor]) -> Tensor:
+        if name not in self.weights:
+            drawn = torch.stack([draw(generator) for generator in self.generators])
+            self.weights[name] = drawn.to(self.device).requires_grad_()
+        return self.weights[name]
+
     def linear(self, name: str, x: Tensor, columns: int, bias: bool = True) -> Tensor:
         """``(n, f)`` or ``(n, R, h)`` to ``(n, R, columns)``."""
-        weight = self.weights.matrix(name, x.shape[-1], columns)
+        weight = self.matrix(name, x.shape[-1], columns)
         if x.ndim == 2:  # all runs share the features
             out = (x @ weight.permute(1, 0, 2).reshape(x.shape[1], -1)).reshape(len(x), -1, columns)
         else:
             out = torch.einsum("nrh,rhk->nrk", x, weight)
-        return out + self.weights.vector(f"{name}.bias", columns) if bias else out
+        return out + self.vector(f"{name}.bias", columns) if bias else out
 
     def drop(self, x: Tensor) -> Tensor:
         """Dropout of hidden states, not of the features, while training; each run at its own rate."""
@@ -108,7 +99,7 @@ def _layered(net: Network, x: Tensor, over: Messages, layer_of: Layer) -> States
 def _gcn(net: Network, x: Tensor, over: Messages, layer: int, columns: int) -> Tensor:
     """GCN (Kipf and Welling 2017): plain, residual, or with a normalisation before the activation."""
     h = _apply(over.gcn, net.linear(f"conv{layer}", x, columns, bias=False))
-    return h + net.weights.vector(f"conv{layer}.bias", columns)
+    return h + net.vector(f"conv{layer}.bias", columns)
 
 
 def _activated(net: Network, h: Tensor, x: Tensor, layer: int, activation: Callable[[Tensor], Tensor]) -> Tensor:
@@ -123,8 +114,8 @@ def _normalised(net: Network, h: Tensor, layer: int) -> Tensor:
         return PAIRNORM_SCALE * h / torch.sqrt(TINY + h.square().sum(dim=2).mean(dim=0))[:, None]
     if net.architecture.endswith("layernorm"):
         h = F.layer_norm(h, h.shape[-1:])
-        scale = net.weights.vector(f"norm{layer}.scale", net.width, 1.0)
-        return h * scale + net.weights.vector(f"norm{layer}.shift", net.width)
+        scale = net.vector(f"norm{layer}.scale", net.width, 1.0)
+        return h * scale + net.vector(f"norm{layer}.shift", net.width)
     return h
 
 
@@ -143,13 +134,13 @@ def _gat(net: Network, x: Tensor, over: Messages, layer: int, columns: int) -> T
     """GAT (Velickovic et al. 2018): 8 heads and ELU in hidden layers, one head for the outputs."""
     h = net.linear(f"conv{layer}", x, columns, bias=False)
     h = _attention(net, h, over, layer, 1 if layer == net.depth - 1 else HEADS)
-    return h + net.weights.vector(f"conv{layer}.bias", columns)
+    return h + net.vector(f"conv{layer}.bias", columns)
 
 
 def _attention(net: Network, h: Tensor, over: Messages, layer: int, heads: int) -> Tensor:
     n, runs, columns = h.shape
     split = h.reshape(n, runs, heads, columns // heads)
-    sides = [net.weights.matrix(f"attention{layer}.{side}", heads, columns // heads) for side in ("from", "to")]
+    sides = [net.matrix(f"attention{layer}.{side}", heads, columns // heads) for side in ("from", "to")]
     if over.gcn is None:  # a single message has weight 1
         return h
     sent, received = ((split * side).sum(dim=3).reshape(n, -1) for side in sides)  # (n, R * heads)

@@ -239,8 +239,3 @@ def fill(text: str, tables: Mapping[str, str]) -> str:
             raise ResultError(f"The page has {start} without {end}.")
         text = f"{head}{start}\n\n{tables[name].strip()}\n\n{end}{tail}"
     return text
-
-
-def between(text: str, name: str) -> str:
-    """What stands between the markers of a table."""
-    return text.partition(f"<!-- begin {name} -->")[2].partition(f"<!-- end {name} -->")[0].strip()

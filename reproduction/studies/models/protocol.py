@@ -11,8 +11,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from spectrata.errors import OptionError
-
 # Rules. Progress is the way from the baseline (the share of the largest class; .5 for ROC-AUC) to the highest
 # mean test score of any configuration.
 FAILED = 0.10  # a model failed when its progress is below
@@ -36,8 +34,6 @@ PAIRNORM_SCALE = 1.0
 
 @dataclass(frozen=True)
 class GraphSpec:
-    """One graph of the study."""
-
     name: str  # also of its file NAME.npz where source is "file"
     source: str  # "file", or how it is generated: "blocks", "geometric", "small_world", "preferential", "communities"
     half: str  # "choose" or "report"
@@ -73,23 +69,16 @@ class Protocol:
     band_nodes: int = 3_000  # larger graphs have energies per band at hop 1 alone
     seed: int = 0  # decides graphs, weights and dropout
 
-    def to_dict(self) -> dict[str, Any]:
-        """The protocol and its rules as plain numbers and text."""
-        rules = {"failed": FAILED, "good": GOOD, "enters": ENTERS, "fits": FITS, "false_alarms": FALSE_ALARMS}
-        constants = {"heads": HEADS, "teleport": TELEPORT, "lambda": GCNII_LAMBDA, "pairnorm": PAIRNORM_SCALE}
-        return asdict(self) | {"rules": rules, "constants": constants, "hops": list(HOPS)}
-
     @property
     def digest(self) -> str:
-        """A hash of all of it."""
-        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:16]
+        """A hash of the protocol and its rules."""
+        rules = {"failed": FAILED, "good": GOOD, "enters": ENTERS, "fits": FITS, "false_alarms": FALSE_ALARMS}
+        constants = {"heads": HEADS, "teleport": TELEPORT, "lambda": GCNII_LAMBDA, "pairnorm": PAIRNORM_SCALE}
+        plain = asdict(self) | {"rules": rules, "constants": constants, "hops": list(HOPS)}
+        return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:16]
 
     def graph(self, name: str) -> GraphSpec:
-        """The graph of a name."""
-        for spec in self.graphs:
-            if spec.name == name:
-                return spec
-        raise OptionError(f"The study has no graph {name!r}; its graphs are {', '.join(g.name for g in self.graphs)}.")
+        return next(spec for spec in self.graphs if spec.name == name)
 
 
 def _generated(size: int, dimensions: int = 32) -> dict[str, GraphSpec]:

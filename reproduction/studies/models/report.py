@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from reproduction.pool import Say
+from reproduction.store import write_text
 from reproduction.studies.models import page, records, results
 from reproduction.studies.models.protocol import Protocol
 from spectrata.results.atomic_io import written_whole
@@ -36,13 +37,13 @@ def report(
     }
     levels = results.levels(models)
     found["controls"] = results.controls(models, levels)
-    _write(out / LEVELS, results.as_json(levels))
+    write_text(out / LEVELS, results.as_json(levels))
     for name, table in (found | {"models": models.table}).items():
-        _write(out / "values" / f"{name}.csv", table.to_csv(index=False, float_format="%.10g"))
+        write_text(out / "values" / f"{name}.csv", table.to_csv(index=False, float_format="%.10g"))
     for name, table in all_tables(models, levels, found).items():
-        _write(out / "tables" / f"{name}.csv", table.to_csv(index=False))
-    _write(out / "tables" / "summary.md", page.summary(levels, found, results.JUDGED))
-    _write(out / "tables" / "verdict.md", page.verdict_table(levels))
+        write_text(out / "tables" / f"{name}.csv", table.to_csv(index=False))
+    write_text(out / "tables" / "summary.md", page.summary(levels, found, results.JUDGED))
+    write_text(out / "tables" / "verdict.md", page.verdict_table(levels))
     if pictures:
         say("figures")
         from reproduction.studies.models import figures
@@ -55,7 +56,6 @@ def report(
 def all_tables(
     models: records.Models, levels: dict[str, Any], found: dict[str, pd.DataFrame]
 ) -> dict[str, pd.DataFrame]:
-    """Every published table by its name."""
     shown = results.SHOWN
     return {
         "graphs": page.graphs_table(models.graphs, models.table),
@@ -80,7 +80,7 @@ def publish(out: str | Path, root: str | Path) -> None:
     import shutil
 
     out, root = Path(out), Path(root)
-    _write(root / "reproduction/studies/models" / LEVELS, (out / LEVELS).read_text(encoding="utf-8"))
+    write_text(root / "reproduction/studies/models" / LEVELS, (out / LEVELS).read_text(encoding="utf-8"))
     update_page(root / "docs" / "activations.md", out)
     copies = {path: root / "docs/images" / f"models-{path.name}" for path in (out / "figures").glob("*.png")}
     copies |= {path: root / "docs/models" / path.name for path in (out / "tables").glob("*.csv")}
@@ -93,9 +93,4 @@ def update_page(place: str | Path, out: str | Path) -> None:
     """Put the tables of a finished study between the markers of a page."""
     tables = {path.stem: path.read_text(encoding="utf-8") for path in (Path(out) / "tables").glob("*.md")}
     place = Path(place)
-    _write(place, page.fill(place.read_text(encoding="utf-8"), tables))
-
-
-def _write(place: Path, text: str) -> None:
-    with written_whole(place) as beside:
-        beside.write_text(text, encoding="utf-8")
+    write_text(place, page.fill(place.read_text(encoding="utf-8"), tables))

@@ -181,13 +181,7 @@ def failures(models: Models) -> pd.DataFrame:
 
 def as_json(found: dict[str, Any]) -> str:
     """The levels' file as text, a group of numbers on a line; a level that no value allows is null."""
-    text = json.dumps(_without_nan(found), indent=1, allow_nan=False)
+    text = json.dumps(found, indent=1).replace(": NaN", ": null")
     for _ in range(2):  # numbers of a group, then the groups of a half or of a graph
         text = re.sub(r"\{\n([^{}]|\{[^{}\n]*\})*\}", lambda inner: re.sub(r"\n\s*", " ", inner[0]), text)
     return text + "\n"
-
-
-def _without_nan(found: Any) -> Any:
-    if isinstance(found, dict):
-        return {name: _without_nan(value) for name, value in found.items()}
-    return None if isinstance(found, float) and found != found else found

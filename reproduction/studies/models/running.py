@@ -2,6 +2,7 @@
 
 import os
 import time
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,21 +38,8 @@ def run(
 ) -> int:
     """Train and measure every unit that has no record yet; give the number of units left.
 
-    Parameters
-    ----------
-    protocol : Protocol
-    out : path
-        Folder of the records, ``out/units``, and of the graphs' eigenvectors, ``out/bases``.
-    data : path, optional
-        Folder of the graphs that are files.
-    jobs : int
-        Processes; several share one GPU.
-    limit_seconds : float, optional
-        No unit is begun after this time.
-    device : str, optional
-        "cuda" where there is one by default.
-    say : callable
-        Told about progress and failures.
+    Records are kept in ``out/units``, the graphs' eigenvectors in ``out/bases``. Several processes share one GPU. No
+    unit is begun after ``limit_seconds``. ``device`` is "cuda" where there is one by default.
     """
     import torch
 
@@ -98,15 +86,15 @@ def compute(protocol: Protocol, bases: str, data: Any, device: str, graph: str, 
     held = _structures[key]
     if unit is None:
         return {"measure": measure_states([held.features[:, None]], held).astype(np.float32)}
-    for attempt in range(RETRIES + 1):
+    for attempt in count(1):
         try:
             record = run_unit(unit, held, protocol)
-            if device == "cuda" and torch.cuda.memory_reserved() > KEPT:
-                torch.cuda.empty_cache()  # for the processes beside this one
-            return record
+            break
         except torch.cuda.OutOfMemoryError:
-            if attempt == RETRIES:
+            if attempt > RETRIES:
                 raise
             torch.cuda.empty_cache()
-            time.sleep(2.0 * (attempt + 1))
-    raise AssertionError
+            time.sleep(2.0 * attempt)
+    if device == "cuda" and torch.cuda.memory_reserved() > KEPT:
+        torch.cuda.empty_cache()  # for the processes beside this one
+    return record

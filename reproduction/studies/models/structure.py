@@ -39,7 +39,6 @@ class Matrix:
 
     @classmethod
     def of(cls, matrix: csr_array, device: torch.device) -> "Matrix":
-        """From scipy."""
         return cls(_tensor(matrix, device), _tensor(matrix.T.tocsr(), device))
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:

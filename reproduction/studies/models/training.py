@@ -31,7 +31,6 @@ class Unit:
 
     @property
     def name(self) -> str:
-        """Of its record."""
         control = "" if self.trained == MESSAGES else "-control"
         return f"{self.graph}-{self.architecture}-{self.depth}{control}"
 
@@ -100,7 +99,8 @@ def fit(
     dropout = [recipe.dropout for recipe, _ in runs]
     network = Network(unit.architecture, *shape, dropout, seeds, structure.device)
     losses(network(structure.features, always)[-1], structure, "train").sum().backward()  # makes the weights
-    weights = network.weights.used()
+    # Those that the backward pass has reached: attention over a single message learns nothing.
+    weights = [weight for weight in network.weights.values() if weight.grad is not None]
     decay = torch.tensor([recipe.weight_decay for recipe, _ in runs], device=structure.device)
     decays = [decay.reshape(-1, *[1] * (weight.ndim - 1)).expand_as(weight) for weight in weights]
     optimizer = torch.optim.Adam(weights, lr=protocol.learning_rate, foreach=True)

@@ -8,6 +8,6 @@
 - ``exact``: small graphs, decomposed
 - ``solve``: the Laplacian solve of APPRX-LS
 - ``settings``: the arguments, checked
-- ``one_hop``, ``spectra``: from an operator, and from a graph and a signal, to energies; ``labels``: the Dataset
+- ``one_hop``, ``spectra``: from an operator, and from a graph and a signal, to energies; ``result``: the Dataset
 - ``compiled``: the loops, imported when first needed; ``fused_laplacian``: operators on a GPU
 """

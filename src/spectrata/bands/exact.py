@@ -3,9 +3,9 @@
 import numpy as np
 
 from spectrata.bands.edges import NEAR, Spectrum, band_edges, reach
-from spectrata.bands.labels import BandSizes, HopBands
 from spectrata.bands.measure import ROUNDING as LEFT
 from spectrata.bands.operators import ForeignOperator, Operator
+from spectrata.bands.result import BandSizes, HopBands
 from spectrata.bands.settings import Settings
 from spectrata.core.algorithms.options import Options
 from spectrata.core.bases.accuracy import Accuracy

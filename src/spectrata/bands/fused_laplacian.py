@@ -8,8 +8,7 @@ import numpy as np
 
 from spectrata.bands.operators import Gradients, Operator, storage
 from spectrata.core.hop import split_along
-from spectrata.core.operators import COMBINATORIAL
-from spectrata.core.operators import Operator as Laplacian
+from spectrata.core.operators import COMBINATORIAL, Laplacian
 from spectrata.kernels import edge_sums, fused_rows
 from spectrata.kernels.backend import to_numpy
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from spectrata.bands import exact
 from spectrata.bands.edges import NEAR, band_edges
-from spectrata.bands.labels import BandSizes, HopBands
 from spectrata.bands.lanczos import BlockLanczos
 from spectrata.bands.measure import Group, Probes, measure, remove_zero
 from spectrata.bands.operators import ForeignOperator, Operator
+from spectrata.bands.result import BandSizes, HopBands
 from spectrata.bands.settings import LEAST_SQUARES, Settings
 from spectrata.bands.solve import solve_laplacian
 from spectrata.core.parallel import Progress

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.core.hop import split_along
-from spectrata.core.operators import COMBINATORIAL
-from spectrata.core.operators import Operator as Laplacian
+from spectrata.core.operators import COMBINATORIAL, Laplacian
 from spectrata.errors import OptionError
 from spectrata.kernels import searches, threads
 from spectrata.kernels.backend import Backend, like, namespace, to_numpy

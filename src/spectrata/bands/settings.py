@@ -9,8 +9,7 @@ import numpy as np
 from spectrata.bands.edges import SPACINGS
 from spectrata.bands.solve import SOLVERS
 from spectrata.core.algorithms.options import CHOICES, OF_STRATIFICATION, OPERATOR, checked_mapping
-from spectrata.core.operators import COMBINATORIAL
-from spectrata.core.operators import Operator as Laplacian
+from spectrata.core.operators import COMBINATORIAL, Laplacian
 from spectrata.core.registry import ALGORITHMS, require, resolve_algorithms, row_of
 from spectrata.errors import OptionError, argument
 from spectrata.inputs.numbers import one_of, positive, whole, whole_number

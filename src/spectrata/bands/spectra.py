@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.bands import exact
-from spectrata.bands.labels import label
 from spectrata.bands.one_hop import MAX_COLUMNS, one_hop
 from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian, is_operator
+from spectrata.bands.result import label
 from spectrata.bands.settings import Settings, check_settings
 from spectrata.core.distances import require_hops
-from spectrata.core.operators import Operator as Laplacian
+from spectrata.core.operators import Laplacian
 from spectrata.core.parallel import Progress
 from spectrata.core.plan import Computing
 from spectrata.core.registry import require

@@ -97,7 +97,7 @@ def picture(kind: str, name: str, ds: "xr.Dataset") -> Writers:
 
 def long_table(ds: "xr.Dataset") -> Writers:
     """All magnitudes, one in a row."""
-    from spectrata.results.tables import to_table
+    from spectrata.results.files import to_table
 
     return {"table": ("spectra.csv", lambda beside: to_table(ds).to_csv(beside, index=False))}
 

@@ -20,7 +20,7 @@ from spectrata.core.bases.accuracy import Accuracy, accuracy_of
 from spectrata.core.bases.basis import EigenBasis, Part
 from spectrata.core.bases.verify import verify_projection
 from spectrata.core.checks import Energy
-from spectrata.core.operators import COMBINATORIAL, Operator
+from spectrata.core.operators import COMBINATORIAL, Laplacian
 from spectrata.core.strata import Stratum, number_of
 from spectrata.kernels import edge_sums
 from spectrata.kernels.backend import Array, like, matching, namespace, to_numpy
@@ -264,7 +264,7 @@ def _of_columns(columns: Array, example: Array) -> Array:
     return xp.permute_dims(xp.reshape(columns, (len(columns), len(example), -1)), (1, 0, 2))
 
 
-def split_at_zero(stratum: Stratum, operator: Operator, columns: Array) -> tuple[Array, Array]:
+def split_at_zero(stratum: Stratum, operator: Laplacian, columns: Array) -> tuple[Array, Array]:
     """Zero components of columns ``(n, p)``, one per connected part ``(parts, p)``, and the rest ``C^1/2 s - ...``."""
     measure = operator.measure(stratum) if operator.has_measure else None
     return split_along(columns, stratum.parts, measure, operator.weighs_signals)

@@ -19,7 +19,7 @@ LAPLACIANS = ("combinatorial", "random_walk", "normalized")
 
 
 @dataclass(frozen=True)
-class Operator:
+class Laplacian:
     """One Laplacian: ``D - W``, ``I - D^-1 W`` or ``I - D^-1/2 W D^-1/2``, which has the eigenvalues of the second."""
 
     laplacian: str = "combinatorial"
@@ -67,4 +67,4 @@ class Operator:
         return np.where(counts > 0, degrees + float(self.self_loops), 1.0)
 
 
-COMBINATORIAL = Operator()
+COMBINATORIAL = Laplacian()

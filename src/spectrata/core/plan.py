@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from spectrata.core.algorithms.ens import member_weights
 from spectrata.core.algorithms.options import Options, make_options
-from spectrata.core.operators import Operator
+from spectrata.core.operators import Laplacian
 from spectrata.core.parallel import Progress
 from spectrata.core.registry import ALGORITHMS, PAPER, Algorithm, members, require, resolve_algorithms, row_of
 from spectrata.core.strata import number_of
@@ -46,10 +46,10 @@ class Computing:
         """The arguments of a plan that say which components are computed, and how precisely."""
         return {"dtype": self.dtype, "n_eigs": self.n_eigs, "which": self.which}
 
-    def operator(self, laplacian: str | None = None, self_loops: bool | None = None) -> Operator:
+    def operator(self, laplacian: str | None = None, self_loops: bool | None = None) -> Laplacian:
         """The Laplacian, where a call names no other."""
         loops = flag(self.self_loops if self_loops is None else self_loops, "self_loops")
-        return Operator(self.laplacian if laplacian is None else laplacian, loops)
+        return Laplacian(self.laplacian if laplacian is None else laplacian, loops)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from spectrata.core.algorithms.in_agg import in_agg
 from spectrata.core.algorithms.ln_vx import ln_vx
 from spectrata.core.algorithms.options import LN_VX, Options
 from spectrata.core.hop import Hop, Output
-from spectrata.core.operators import COMBINATORIAL, Operator
+from spectrata.core.operators import COMBINATORIAL, Laplacian
 from spectrata.errors import OptionError, argument
 
 MEASURED = ("combinatorial", "random_walk")
@@ -96,7 +96,7 @@ def row_of(name: str) -> Algorithm:
     return ALGORITHMS[plain]
 
 
-def resolve_algorithms(algorithms: str | Iterable[str] | None, operator: Operator = COMBINATORIAL) -> tuple[str, ...]:
+def resolve_algorithms(algorithms: str | Iterable[str] | None, operator: Laplacian = COMBINATORIAL) -> tuple[str, ...]:
     """The names meant, each once: those given, or all that run unasked with this Laplacian."""
     if algorithms is None:
         rows = [row for row in ALGORITHMS.values() if row.default and operator.laplacian in row.laplacians]

@@ -16,7 +16,7 @@ from spectrata.kernels import searches, threads
 SAMPLED_ROWS = 512  # spheres, whose mean then has a standard error of 4 % where they spread as much as they are large
 
 
-class Rows(NamedTuple):
+class StratumRows(NamedTuple):
     """Compressed rows of a stratum, both directions of every edge, ascending; weights beside ``indices``, or None."""
 
     indptr: np.ndarray
@@ -24,12 +24,12 @@ class Rows(NamedTuple):
     weights: np.ndarray | None
 
 
-def hop_rows(graph: Graph, hop: int, hop_weights: str = "bottleneck") -> Rows:
+def hop_rows(graph: Graph, hop: int, hop_weights: str = "bottleneck") -> StratumRows:
     """Compressed rows of the stratum at one hop distance, with weights by a rule of ``core.strata.Strata``."""
     given = graph.weights
     weights = None if given is None else searches.both_directions(graph.indptr, graph.indices, given)
     if hop == 1:
-        return Rows(graph.indptr, graph.indices, weights)
+        return StratumRows(graph.indptr, graph.indices, weights)
     weighted = weights is not None and hop_weights != "unit"
     offsets = np.concatenate([[0], np.cumsum(_all_sizes(graph, hop, weighted))])
     indices = np.empty(offsets[-1], dtype=index_type(graph.n_nodes))
@@ -46,7 +46,7 @@ def hop_rows(graph: Graph, hop: int, hop_weights: str = "bottleneck") -> Rows:
         spheres.fill_weighted_spheres(*known, hop, product, rows, mark, queue, space, offsets, indices, found)
 
     _by_rows(graph, np.arange(graph.n_nodes), fill)
-    return Rows(offsets, indices, found)
+    return StratumRows(offsets, indices, found)
 
 
 def _all_sizes(graph: Graph, hop: int, weighted: bool) -> np.ndarray:

@@ -17,7 +17,7 @@ from spectrata.core.distances import DistanceStrata, path_strata, position_strat
 from spectrata.core.engine import all_hops
 from spectrata.core.hop import Hop
 from spectrata.core.memory import Memory
-from spectrata.core.operators import COMBINATORIAL, Operator
+from spectrata.core.operators import COMBINATORIAL, Laplacian
 from spectrata.core.parallel import Progress
 from spectrata.core.plan import Computing, Plan
 from spectrata.core.strata import Strata, Stratum, line_stratum
@@ -210,7 +210,7 @@ class Stratification:
         operator = self.computing.operator(laplacian, self_loops)
         return self._basis(self.strata.at(hop, backend), operator, "float64", backend)
 
-    def _basis(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis:
+    def _basis(self, stratum: Stratum, operator: Laplacian, dtype: str, backend: Backend) -> EigenBasis:
         """From memory, from the disk, or solved."""
         find = partial(decompose, stratum, operator, dtype)
         if self.cache is not None:

@@ -26,7 +26,7 @@ MOST_NODES = 2**31 - 1  # rows have 32 bits
 
 
 class DeviceGraph:
-    """A canonical graph whose rows are on a GPU, with what results read of a ``Graph``."""
+    """A canonical graph whose rows are on a GPU; what results read of a ``Graph`` is in main memory."""
 
     named, attributes, positions = False, NO_COLUMNS, None
 
@@ -37,12 +37,10 @@ class DeviceGraph:
 
     @cached_property
     def edges(self) -> np.ndarray:
-        """Edges (m, 2) as rows x < y, in lexicographic order, in main memory."""
         return to_numpy(self.rows.upper()[0])
 
     @cached_property
     def weights(self) -> np.ndarray | None:
-        """Weights of the edges (m,), in main memory."""
         return to_numpy(self.rows.upper()[1]) if self.weighted else None
 
     @cached_property

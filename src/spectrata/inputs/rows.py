@@ -21,7 +21,7 @@ from spectrata.inputs.numbers import whole_number
 from spectrata.inputs.readers.raw import RawSignal, RawTable
 from spectrata.inputs.readers.signal_objects import refused_column
 
-_SHOWN, MOST_EXTRA = 5, 50
+_SHOWN, MOST_EXTRA = 5, 50  # names in a message; unknown names that are compared with all others, which takes time
 # Heads of a column that can only name the nodes.
 _NAME_HEADS = ("node", "nodes", "node_id", "node id", "id", "name", "vertex", "index", "")
 
@@ -105,14 +105,14 @@ def some_names(names: Sequence[Hashable]) -> str:
     return some + (", ..." if len(names) > _SHOWN else "")
 
 
-def warn_of_order(signal: Any, graph: Nodes, what: str = "signal", table: bool = False) -> None:
+def warn_of_order(signal: Any, graph: Nodes, what: str = "signal") -> None:
     """Warn that rows follow the graph's order, where the user may expect another."""
     if not graph.named:
         return
     file = isinstance(signal, (str, os.PathLike))
     whole = all(whole_number(name) is not None for name in graph.names)
     ascending = whole and all(a < b for a, b in pairwise(graph.names))  # type: ignore[operator]
-    if not (file or table) and (not whole or ascending):
+    if not (file or what == "table") and (not whole or ascending):
         return
     held = f"The file {shortened(Path(signal).name)} holds" if file else f"The {what} holds"
     order = f"rows follow the order of the graph's nodes ({some_names(graph.names[:3])}, ...)"

@@ -22,23 +22,13 @@ from spectrata.errors import (
     shown,
     warn,
 )
+from spectrata.inputs import rows
 from spectrata.inputs.labels import Labels, coded
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.readers.objects import is_anndata
 from spectrata.inputs.readers.raw import RawSignal, RawTable
 from spectrata.inputs.readers.signal_files import read_signal
 from spectrata.inputs.readers.signal_objects import attribute_signal, recognise_signal, several_attributes
-from spectrata.inputs.rows import (
-    Nodes,
-    follows_order,
-    is_attribute,
-    leave_names,
-    order_of,
-    place_table,
-    refuse_repeated,
-    some_names,
-    warn_of_order,
-)
 from spectrata.kernels.backend import like, namespace, to_numpy
 from spectrata.kernels.scaling import LAST_DIGITS, ORDINARY, binary_scale, largest_values
 
@@ -82,7 +72,7 @@ class Potential:
         return len(self.values)
 
 
-def as_signal(signal: Any, graph: Nodes, nodes: str | None = None, texts: bool = False) -> Signal:
+def as_signal(signal: Any, graph: rows.Nodes, nodes: str | None = None, texts: bool = False) -> Signal:
     """Take a signal in any accepted form and put it in the graph's row order; later changes do not reach the copy.
 
     Accepted are numbers of shape (n,), (n, d), or (T, n, d) for T snapshots (array, nested list, torch tensor); a
@@ -101,7 +91,7 @@ def as_signal(signal: Any, graph: Nodes, nodes: str | None = None, texts: bool =
     raw = _read(signal, graph, nodes, texts)
     values, words, snapshots = raw.values, raw.texts, raw.snapshots
     if raw.names is not None:
-        order, axis = order_of(raw.names, graph), 1 if values.ndim == 3 else 0
+        order, axis = rows.order_of(raw.names, graph), 1 if values.ndim == 3 else 0
         if len(order) != values.shape[axis]:
             raise NodeCountError(f"There are {len(order)} names for values of shape {values.shape}; give one per row.")
         values = np.take(values, order, axis=axis)
@@ -112,7 +102,7 @@ def as_signal(signal: Any, graph: Nodes, nodes: str | None = None, texts: bool =
     values = three_axes(values, graph.n_nodes, own=raw.own or raw.names is not None, none=bool(words))
     if not np.isfinite(values).all():
         raise _not_finite(values, graph.names, snapshots, raw.columns)
-    refuse_repeated(raw.columns or (), "The signal")
+    rows.refuse_repeated(raw.columns or (), "The signal")
     return Signal(
         values,
         snapshots,
@@ -124,11 +114,11 @@ def as_signal(signal: Any, graph: Nodes, nodes: str | None = None, texts: bool =
     )
 
 
-def _read(signal: Any, graph: Nodes, nodes: str | None, texts: bool) -> RawSignal:
+def _read(signal: Any, graph: rows.Nodes, nodes: str | None, texts: bool) -> RawSignal:
     """The numbers of a signal, and the names of its rows where it has some."""
     if nodes is not None and not isinstance(nodes, str):
         raise OptionError(f"{argument('nodes', nodes)} must be 'column', 'index', 'order' or the name of a column.")
-    if is_attribute(signal, graph):
+    if rows.is_attribute(signal, graph):
         return attribute_signal(signal, graph.attributes, graph.names, texts)
     listed = isinstance(signal, (list, tuple)) and len(signal) > 0 and all(isinstance(name, str) for name in signal)
     if listed and graph.attributes:
@@ -136,12 +126,14 @@ def _read(signal: Any, graph: Nodes, nodes: str | None, texts: bool) -> RawSigna
     file = isinstance(signal, (str, os.PathLike))
     names = frozenset(str(name) for name in graph.names) if file else frozenset()
     found: RawSignal | RawTable = read_signal(signal, names) if file else recognise_signal(signal)
-    table = isinstance(found, RawTable)
-    raw = place_table(found, graph, nodes, texts) if isinstance(found, RawTable) else leave_names(found, nodes)
-    if is_anndata(signal) and follows_order(raw.names, graph):
+    if isinstance(found, RawTable):
+        raw, what = rows.place_table(found, graph, nodes, texts), "table"
+    else:
+        raw, what = rows.leave_names(found, nodes), "signal"
+    if is_anndata(signal) and rows.follows_order(raw.names, graph):
         raw = replace(raw, names=None)
     elif raw.names is None and nodes is None:
-        warn_of_order(signal, graph, "table" if table and not file else "signal", table)
+        rows.warn_of_order(signal, graph, what)
     return raw
 
 
@@ -291,12 +283,12 @@ def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None
 
 def _refuse_zero(zero: np.ndarray, snapshots: tuple[Any, ...] | None, names: Sequence[Hashable] | None) -> None:
     bad = np.flatnonzero(zero.any(axis=1))
-    rows = np.flatnonzero(zero[bad[0]]).tolist()
-    nodes = some_names([row if names is None else names[row] for row in rows])
+    places = np.flatnonzero(zero[bad[0]]).tolist()
+    nodes = rows.some_names([place if names is None else names[place] for place in places])
     where = f" in snapshot {shown(snapshots[bad[0]])}" if snapshots is not None else ""
     more = f" ({len(bad)} snapshots have some)" if len(bad) > 1 else ""
     raise ZeroVectorError(
-        f"{len(rows)} nodes have a zero vector{where}, which has no direction: {nodes}{more}; use "
+        f"{len(places)} nodes have a zero vector{where}, which has no direction: {nodes}{more}; use "
         f"{argument('zero_vectors', 'zero')} to leave them zero, 'nan' to leave such snapshots undefined, or "
         f"{argument('metric', 'euclidean')}."
     )

@@ -1,4 +1,4 @@
-"""The kernels for arrays of torch and cupy: the same functions through the array API.
+"""The kernels for arrays of torch and cupy: functions of ``edge_sums`` and ``searches`` through the array API.
 
 What the standard lacks (adding into rows by index, counting) is asked of the library
 itself, in one place at the end.
@@ -17,7 +17,6 @@ FEW_SNAPSHOTS = 7
 
 
 def pairs_at(distances: Any, hop: int) -> Any:
-    """The pairs ``x < y`` at one distance, ``(m, 2)`` int64 in lexicographic order."""
     xp = namespace(distances)
     return xp.stack(xp.nonzero(xp.triu(distances == hop, k=1)), axis=1)
 
@@ -42,7 +41,6 @@ def connected_parts(edges: Any, n: int) -> Any:
 
 
 def edge_lengths(values: Any, edges: Any) -> Any:
-    """Gradients ``norm(t(x) - t(y))`` per edge: ``(T, n, d) -> (T, m)``."""
     if getattr(values, "requires_grad", False):
         from spectrata.kernels import autograd
 
@@ -60,7 +58,6 @@ def edge_lengths(values: Any, edges: Any) -> Any:
 
 
 def lengths(values: Any) -> Any:
-    """l2 norms over the last axis."""
     xp = namespace(values)
     if hasattr(values, "requires_grad"):
         return xp.linalg.vector_norm(values, axis=-1)  # its gradient at a zero vector is 0
@@ -75,7 +72,6 @@ def root(values: Any) -> Any:
 
 
 def part_sums(values: Any, parts: np.ndarray, count: int) -> Any:
-    """Sums over the nodes of each part: ``(n, p) -> (count, p)``."""
     xp = namespace(values)
     if count == 1:
         return xp.sum(values, axis=0, keepdims=True)
@@ -92,7 +88,6 @@ def node_sums(edges: Any, weights: Any, n: int, head: float = 1.0) -> Any:
 
 
 def difference_sums(edges: Any, weights: Any, vectors: Any) -> tuple[Any, Any]:
-    """``sum w abs(u_i(x) - u_i(y))`` and ``sum w^2 (u_i(x) - u_i(y))^2``: ``(T, m), (n, c) -> (T, c)`` twice."""
     if getattr(weights, "requires_grad", False):
         from spectrata.kernels import autograd
 

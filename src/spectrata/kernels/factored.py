@@ -29,18 +29,15 @@ class FactoredVectors(LinearOperator):
 
     @property
     def nbytes(self) -> int:
-        """Memory of the factors."""
         return self.tri.nbytes + sum(int(one.nbytes) for one in self.rotations)
 
     def _rmatmat(self, X: np.ndarray) -> np.ndarray:
-        """``vectors.T @ X``: ``(n, p) -> (n, p)``."""
         columns = np.array(X, dtype=np.float64, order="F")
         lapack.apply_reflectors(self.tri, columns, transposed=True)
         rotated = self._rotated(columns, "rotate")
         return np.concatenate([(self.null @ X)[None], rotated[self.order]])
 
     def _matmat(self, X: np.ndarray) -> np.ndarray:
-        """``vectors @ X``: ``(n, p) -> (n, p)``."""
         columns = np.zeros(X.shape)
         columns[self.order] = X[1:]
         rotated = np.asfortranarray(self._rotated(columns, "rotate_back"))

@@ -66,7 +66,6 @@ class DeviceRows:
 
     @property
     def n(self) -> int:
-        """Number of nodes."""
         return len(self.indptr) - 1
 
     @property

@@ -37,7 +37,6 @@ class Tridiagonal:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the reflectors."""
         return int(self.reflectors.nbytes)
 
 

@@ -36,11 +36,8 @@ def dask_executor(scheduler: str) -> Iterator[Any]:
         with dask_executor("tcp://127.0.0.1:8786") as executor:
             ds = st.spectra_many(pairs, executor, "run.zarr")
     """
-    client = connect(scheduler)
-    try:
+    with connect(scheduler) as client:
         yield client.get_executor(pure=False, retries=2)
-    finally:
-        client.close()
 
 
 def connect(scheduler: str, timeout: float = 10.0) -> Any:
@@ -68,7 +65,6 @@ class RowBlock:
 
     @property
     def rows(self) -> int:
-        """Rows of its own."""
         return len(self.indptr) - 1
 
 
@@ -88,11 +84,6 @@ def _rows_in_folder(folder: str, start: int, stop: int) -> tuple[np.ndarray, np.
     indptr, indices = (np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in ("indptr", "indices"))
     first, last = int(indptr[start]), int(indptr[stop])
     return np.array(indptr[start : stop + 1]) - first, np.array(indices[first:last], dtype=np.int64)
-
-
-def _rows_given(indptr: np.ndarray, indices: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows sent along with the task: for graphs that the caller can hold."""
-    return indptr, indices
 
 
 def save_rows(graph: Graph, folder: "str | Path") -> Path:
@@ -154,13 +145,14 @@ class DaskLaplacian(LinearOperator):
 
     @classmethod
     def from_graph(cls, client: Any, graph: Graph, blocks: int | None = None) -> "DaskLaplacian":
-        """Cut a graph in memory into blocks of about equal numbers of edges."""
-        bounds = _cuts(client, graph.indptr, blocks)
-        loaders: list[Loader] = []
-        for a, b in pairwise(bounds):
-            first, last = graph.indptr[a], graph.indptr[b]
-            loaders.append(partial(_rows_given, graph.indptr[a : b + 1] - first, graph.indices[first:last]))
-        return cls(client, loaders, bounds)
+        """Cut a graph in memory into blocks of about equal numbers of edges; rows travel with their tasks."""
+        indptr, bounds = graph.indptr, _cuts(client, graph.indptr, blocks)
+
+        def loader(a: int, b: int) -> Loader:
+            rows = indptr[a : b + 1] - indptr[a], graph.indices[indptr[a] : indptr[b]]
+            return lambda start, stop: rows
+
+        return cls(client, [loader(a, b) for a, b in pairwise(bounds)], bounds)
 
     @classmethod
     def from_folder(cls, client: Any, folder: "str | Path", blocks: int | None = None) -> "DaskLaplacian":
@@ -168,9 +160,6 @@ class DaskLaplacian(LinearOperator):
         indptr = np.load(Path(folder) / "indptr.npy", mmap_mode="r")
         bounds = _cuts(client, indptr, blocks)
         return cls(client, [partial(_rows_in_folder, str(folder))] * (len(bounds) - 1), bounds)
-
-    def _matvec(self, x: np.ndarray) -> np.ndarray:
-        return self._matmat(np.reshape(x, (-1, 1)))[:, 0]
 
     def _matmat(self, x: np.ndarray) -> np.ndarray:
         return np.concatenate(self._everywhere(_product, np.asarray(x, dtype=np.float64)))

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spectrata.bands.labels import NAMES as BAND_NAMES
+from spectrata.bands.result import NAMES as BAND_NAMES
 from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE
 from spectrata.errors import InputError
 from spectrata.kernels.scaling import squarable
-from spectrata.results.build import HopResult, made_with, with_long_names
+from spectrata.results.build import SIZES, HopResult, made_with, with_long_names
 from spectrata.results.schema import FIELDS, OPTIONS, Field
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def arrays_of(
         # A graph or a snapshot in front; the components of one graph are those of all its snapshots.
         for name in ("magnitude", "magnitude_error", "status"):
             fields[name] = np.swapaxes(getattr(found, name), 0, 1)
-        fields |= dict(zip(("n_edges", "n_parts", "n_singletons"), found.sizes, strict=True))
+        fields |= dict(zip(SIZES, found.sizes, strict=True))
         fields |= {name: getattr(found.axis, name) for name in FIELDS if hasattr(found.axis, name)}
         for name, value in fields.items():
             arrays[name][(rows, *(position if dim == "hop" else slice(None) for dim in FIELDS[name].dims))] = value
@@ -109,7 +109,6 @@ class TableSize(NamedTuple):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sizes of the dimensions."""
         return {"algorithm": len(self.algorithms), "hop": len(self.hops), "component": self.width}
 
     def padded(self, name: str, outcomes: Iterable[Outcome], start: int, count: int) -> np.ndarray:

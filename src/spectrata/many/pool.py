@@ -22,12 +22,7 @@ class WorkerDied(BrokenExecutor):
 
 
 class Pool(ThreadPoolExecutor):
-    """A pool of processes, each started when the first task comes to it.
-
-    Parameters
-    ----------
-    jobs : int
-        Processes.
+    """A pool of ``jobs`` processes, each started when the first task comes to it.
 
     Examples
     --------
@@ -57,7 +52,6 @@ class Pool(ThreadPoolExecutor):
             raise WorkerDied("its worker process died: killed from outside, or out of memory") from None
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the workers after their work."""
         super().shutdown(wait, cancel_futures=cancel_futures)
         for worker in self._workers:
             worker.shutdown(wait)

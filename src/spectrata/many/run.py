@@ -30,7 +30,7 @@ from spectrata.results.schema import BANDS
 if TYPE_CHECKING:
     import xarray as xr
 
-AHEAD = 2  # tasks waiting per worker, so that none is idle and few are in memory
+AHEAD, FEW = 2, 8  # tasks waiting per worker, so that none is idle and few are in memory; workers where none says
 ON_DEVICE = 2**16  # pairs of one task on a GPU
 SMALL = 64  # rows of a signal up to which its graph is all overhead outside a stack
 AS_USUAL = {"weights": None, "hop_weights": "bottleneck", "undirected": False}  # how graphs are read
@@ -252,7 +252,9 @@ def _run(executor: Executor | None, chunks: list[Chunk], request: Request) -> It
         threaded = replace(request, threads=threads.threads())  # which share out whole matrices and change no bits
         yield from (work(chunk, threaded) for chunk in chunks)
         return
-    limit = AHEAD * _workers(executor) + 1
+    client = getattr(executor, "_client", None)  # of Dask
+    workers = getattr(executor, "_max_workers", None) if client is None else sum(client.nthreads().values())
+    limit = AHEAD * (workers or FEW) + 1
     queue = chunks[::-1]
     under_way: dict[Future, Chunk] = {}
     tried: set[int] = set()
@@ -291,10 +293,3 @@ def _run(executor: Executor | None, chunks: list[Chunk], request: Request) -> It
     finally:
         for future in under_way:
             future.cancel()
-
-
-def _workers(executor: Executor) -> int:
-    client = getattr(executor, "_client", None)
-    if client is not None:
-        return max(1, sum(client.nthreads().values()))
-    return int(getattr(executor, "_max_workers", None) or 8)

@@ -69,18 +69,15 @@ def pair_weights(graphs: Sequence[Graph], distances: np.ndarray, rule: str) -> n
     return found
 
 
-def reached_hops(distances: np.ndarray, hops: Hops) -> list[int]:
-    """The hops asked for that at least one graph reaches, ascending."""
-    largest = int(np.max(distances, where=distances < UNREACHED, initial=0))
-    return [hop for hop in hops if hop <= largest] if isinstance(hops, list) else list(range(1, largest + 1))
-
-
 # ---- what algorithms are given
 
 
 @dataclass(frozen=True, eq=False)
 class StackedHop(HopFormulas):
-    """One hop of stacked graphs with a signal on each: what the algorithms use of ``core.hop.Hop``."""
+    """One hop of stacked graphs with a signal on each: what the algorithms use of ``core.hop.Hop``.
+
+    There every formula is explained; here a graph stands where a snapshot does, so that arrays are ``(g, ...)``.
+    """
 
     stratum: StackedStratum
     basis: StackedBasis
@@ -93,23 +90,19 @@ class StackedHop(HopFormulas):
 
     @cached_property
     def accuracy(self) -> Accuracy:
-        """How accurate the eigenspaces of the graphs are."""
         basis = self.basis
         measured = basis.column_residual, basis.column_gram
         return Accuracy(basis.values, basis.eigenspace, basis.is_zero, *measured, sum_rounding(self.n_nodes))
 
     @cached_property
     def gradient(self) -> np.ndarray:
-        """Definition 2, one number per pair, 0 where there is no edge: ``(g, m)``."""
         return np.where(self.stratum.weights > 0, self.lengths, 0.0)
 
     @cached_property
     def total_weight(self) -> np.ndarray:
-        """``sum_e w`` of each graph, shape (g,)."""
         return self.stratum.weights.sum(axis=1)
 
     def project(self, signals: np.ndarray) -> tuple[np.ndarray, Energy]:
-        """``phi_i^T C s`` of ``(g, n, d)``, ``(g, components, d)``, and the energies of what is projected."""
         zero, rest = split_at_zero(self.stratum.union, self.basis.operator, signals.reshape(-1, signals.shape[2]))
         rest = self.stratum.per_node(rest)
         found = np.swapaxes(self.basis.vectors, 1, 2) @ rest
@@ -118,13 +111,11 @@ class StackedHop(HopFormulas):
         return found, Energy(np.sum(rest**2, axis=(1, 2)), at_zero)
 
     def node_means(self) -> np.ndarray:
-        """The weighted mean gradient over each node's edges, 0 without an edge: ``(g, n)``."""
         degrees = self.stratum.per_node(self.stratum.union.degrees)
         sums = edge_sums.node_sums(self.stratum.pairs, self._flow, self.n_nodes)
         return sums / np.where(degrees > 0, degrees, 1.0)
 
     def oriented_gradient(self, orientation: str) -> np.ndarray:
-        """Gradients with a sign for the direction of each edge, the signs that ``Hop`` draws for each graph."""
         if orientation == "index":
             return self.gradient
         drawn = [
@@ -136,27 +127,20 @@ class StackedHop(HopFormulas):
         return self.gradient * signs
 
     def project_divergence(self, flow: np.ndarray) -> tuple[np.ndarray, Energy]:
-        """``phi_i^T B^T diag(w) flow``, ``(g, m) -> (g, components)``, and ``norm(C^-1/2 B^T diag(w) flow)^2``."""
         source = edge_sums.divergence(self.stratum.pairs, self.stratum.weights * flow, self.n_nodes)
         source = self._over_root(source)
         return (source[:, None] @ self.basis.vectors)[:, 0], Energy(np.sum(source**2, axis=1))
 
     def misfit(self, coefficients: np.ndarray, flow: np.ndarray) -> np.ndarray:
-        """``B f - flow`` on the edges for ``f = sum_i coefficients_i phi_i``: ``(g, n), (g, m) -> (g, m)``."""
         f = self._over_root((self.basis.vectors @ coefficients[:, :, None])[:, :, 0])
         x, y = self.stratum.pairs.T
         return np.where(self.stratum.weights > 0, f[:, x] - f[:, y] - flow, 0.0)
 
     def energy_on_edges(self, magnitude: np.ndarray) -> np.ndarray:
-        """``sum_i lam_i magnitude_i^2``: ``(g, components) -> (g,)``."""
         return np.sum(magnitude**2 * self.basis.values, axis=1)
 
     @cached_property
     def difference_sums(self) -> tuple[np.ndarray, np.ndarray]:
-        """``sum_e w g abs(phi_i(x) - phi_i(y))`` and ``sum_e (w g)^2 (phi_i(x) - phi_i(y))^2``, in one pass.
-
-        Each ``(g, components)``, 0 at zero components.
-        """
         root = self.basis.root
         vectors = self.basis.vectors if root is None else self.basis.vectors / root[:, :, None]
         if self.backend == NUMPY:
@@ -170,7 +154,6 @@ class StackedHop(HopFormulas):
 
     @cached_property
     def difference_energy(self) -> Energy:
-        """``sum_e (w g)^2 (1/c(x) + 1/c(y))``: ``(g,)``."""
         squares, root = self._flow**2, self.basis.root
         if root is None:
             return Energy(2.0 * squares.sum(axis=1))

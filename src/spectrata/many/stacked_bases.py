@@ -8,7 +8,7 @@ import numpy as np
 
 from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, off_zero_values, spaces_of, unresolved_values
 from spectrata.core.bases.verify import verify_stack
-from spectrata.core.operators import Operator
+from spectrata.core.operators import Laplacian
 from spectrata.core.strata import Stratum
 from spectrata.errors import SolverError
 from spectrata.kernels.backend import NUMPY, Backend
@@ -23,7 +23,7 @@ THREADED = 2**23
 
 @dataclass(frozen=True, eq=False)
 class StackedStratum:
-    """One hop of ``g`` graphs of ``n`` nodes, each with an edge at least."""
+    """One hop of ``g`` graphs of ``n`` nodes, each with an edge at least; numbers of each graph have shape (g,)."""
 
     hop: int
     n_nodes: int
@@ -46,18 +46,15 @@ class StackedStratum:
 
     @cached_property
     def n_edges(self) -> np.ndarray:
-        """Edges of each graph, shape (g,)."""
         return np.count_nonzero(self.weights, axis=1)
 
     @cached_property
     def n_parts(self) -> np.ndarray:
-        """Connected parts of each graph, singletons included, shape (g,)."""
         ends = self.per_node(self.union.parts).max(axis=1)  # the union numbers parts by first appearance
         return np.diff(ends, prepend=-1)
 
     @property
     def n_singletons(self) -> np.ndarray:
-        """Nodes of each graph without an edge, shape (g,)."""
         return np.sum(self.per_node(self.union.counts) == 0, axis=1)
 
 
@@ -71,7 +68,7 @@ class StackedBasis:
     values: np.ndarray  # (g, n) eigenvalues, ascending
     vectors: np.ndarray  # (g, n, n) orthonormal columns u_i
     is_zero: np.ndarray  # (g, n), which components have eigenvalue 0, by structure
-    operator: Operator
+    operator: Laplacian
     root: np.ndarray | None  # (g, n) square roots of the node measure; None where it is 1
     column_residual: np.ndarray  # (g, n), as of ``core.bases.basis.EigenBasis``
     column_gram: np.ndarray
@@ -96,7 +93,7 @@ class StackedBasis:
         return Axis(np.arange(n), self.values, self.eigenspace, sizes, self.is_zero, np.ones(count, bool))
 
 
-def decompose(stratum: StackedStratum, operator: Operator, threads: int = 1, backend: Backend = NUMPY) -> StackedBasis:
+def decompose(stratum: StackedStratum, operator: Laplacian, threads: int = 1, backend: Backend = NUMPY) -> StackedBasis:
     """Solve ``C^-1/2 L C^-1/2 = U diag(lam) U^T`` of every graph of a stack.
 
     As in ``core.bases.solve``, the null vectors are known by structure and moved past the spectrum before the solve,
@@ -111,7 +108,7 @@ def decompose(stratum: StackedStratum, operator: Operator, threads: int = 1, bac
         return _decompose(stratum, operator, threads, NUMPY)
 
 
-def _decompose(stratum: StackedStratum, operator: Operator, threads: int, backend: Backend) -> StackedBasis:
+def _decompose(stratum: StackedStratum, operator: Laplacian, threads: int, backend: Backend) -> StackedBasis:
     n, parts = stratum.n_nodes, stratum.per_node(stratum.union.parts)
     measure = operator.measure(stratum.union)
     root = stratum.per_node(np.sqrt(measure))

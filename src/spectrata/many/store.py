@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 CHUNKS = {"hop": 8, "component": 64}  # of a pair's arrays in one file, at most
-HIDDEN = ("chunk", "pairs", "consolidated")  # attributes that matter to the store alone
+HIDDEN = ("chunk", "pairs")  # attributes that matter to the store alone
 
 
 class ResultMemory:
@@ -38,11 +38,9 @@ class ResultMemory:
         return [""] * len(self.names)
 
     def write(self, outcomes: list[Outcome]) -> None:
-        """Keep the results of one chunk."""
         self.outcomes += outcomes
 
     def finish(self) -> "xr.Dataset":
-        """The result of all pairs."""
         import xarray as xr
 
         table = TableSize.make(json.loads(self.facts[ARGUMENTS]), self.outcomes)
@@ -89,27 +87,24 @@ class ResultStore:
             if not (place.is_dir() and any(place.iterdir())):
                 # Made beside and renamed, so that a store that is there has its names and arguments.
                 with written_whole(place) as beside:
-                    _make(beside, names, facts | run | {"consolidated": True})
+                    _make(beside, names, facts | run)
             with readable(place):
                 check_store(place, sparse=True)  # rows of what is not done yet take no space
                 for part in place.rglob("*.partial"):  # pieces that a killed run was writing
                     part.unlink(missing_ok=True)
                 store = cls(place, lock)
-                store._require_same_run(run, names)
+                different = [name for name in run if store.group.attrs.get(name) != run[name]]
+                if not different and store.group["graph"][:].astype(str).tolist() != names:
+                    different = ["names of the pairs"]
+                if different:
+                    words = f"{place} holds another run (other {', '.join(different)})"
+                    raise OptionError(f"{words}; choose another store, or remove it.")
                 return store
         except BaseException as problem:
             lock.release()
             if isinstance(problem, OSError):
                 raise cannot_write(place, problem) from problem
             raise
-
-    def _require_same_run(self, run: dict[str, Any], names: list[str]) -> None:
-        different = [name for name in run if self.group.attrs.get(name) != run[name]]
-        if not different and self.group["graph"][:].astype(str).tolist() != names:
-            different = ["names of the pairs"]
-        if different:
-            words = f"{self.place} holds another run (other {', '.join(different)})"
-            raise OptionError(f"{words}; choose another store, or remove it.")
 
     def close(self) -> None:
         """Let another process write."""

@@ -82,8 +82,6 @@ class Request:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """A pair that was read."""
-
     index: int
     graph: Graph
     signal: Signal
@@ -181,7 +179,8 @@ def _stack(pairs: list[Pair], request: Request) -> list[Outcome] | None:
     try:
         batch = request.potential(pairs)
         distances = stacked.hop_distances(graphs, request.hops)
-        hops = stacked.reached_hops(distances, request.hops)
+        largest, asked = int(np.max(distances, where=distances < stacked.UNREACHED, initial=0)), request.hops
+        hops = [hop for hop in asked if hop <= largest] if isinstance(asked, list) else list(range(1, largest + 1))
         if not stacked.can_stack(plan, hops):
             return None
         weights = stacked.pair_weights(graphs, distances, request.read_as["hop_weights"]) if request.weighted else None

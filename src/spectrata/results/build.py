@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from spectrata.inputs.device import DeviceGraph
 
 
+SIZES = ("n_edges", "n_parts", "n_singletons")  # of a ``HopResult``
 Laid = tuple[tuple[str, ...], np.ndarray]  # dimensions and values of a variable
 DEFAULTS = {
     "laplacian": "combinatorial",
@@ -57,7 +58,7 @@ class HopResult:
     """The arrays of one hop, before they get labels."""
 
     hop: int
-    sizes: tuple[int, int, int]  # edges, parts, singletons
+    sizes: tuple[int, int, int]  # of SIZES
     axis: Axis
     magnitude: np.ndarray  # (A, T, N)
     magnitude_error: np.ndarray  # (A, T, N)
@@ -123,11 +124,8 @@ def _hop_coordinates(hops: Sequence[HopResult]) -> dict[str, Any]:
     """The labels of hops, components and members of ensembles, and the coordinates of ``FIELDS``."""
     found: dict[str, Any] = {"hop": [hop.hop for hop in hops], "component": hops[0].axis.component}
     for name in COORDINATES:
-        if name.startswith("n_"):
-            at = ("n_edges", "n_parts", "n_singletons").index(name)
-            found[name] = ("hop", [hop.sizes[at] for hop in hops])
-        else:
-            found[name] = (FIELDS[name].dims, np.stack([getattr(hop.axis, name) for hop in hops]))
+        values = [hop.sizes[SIZES.index(name)] if name in SIZES else getattr(hop.axis, name) for hop in hops]
+        found[name] = FIELDS[name].dims, np.stack(values)
     return found | ({} if hops[0].ens_weights is None else {"member": list(hops[0].ens_weights)})
 
 
@@ -198,9 +196,10 @@ def graph_of(ds: "xr.Dataset") -> Graph:
     """The graph of a result, its nodes named as they were (other types than text and whole numbers as text)."""
     if "edges" not in ds:
         raise ResultError(f"The result has no edges: {NO_EDGES}")
-    ds = in_order(ds)
-    weights = _once(ds["edge_weight"]) if "edge_weight" in ds else None
-    graph = as_graph(edges=as_pairs(_once(ds["edges"])), n_nodes=int(ds.attrs["n_nodes"]), weights=weights)
+    # Joined results may repeat edges and their weights along their rows.
+    ds = in_order(ds).isel({dim: 0 for dim in ds["edges"].dims if dim not in ("edge", "end")})
+    weights = ds["edge_weight"].values if "edge_weight" in ds else None
+    graph = as_graph(edges=as_pairs(ds["edges"].values), n_nodes=int(ds.attrs["n_nodes"]), weights=weights)
     if ds.attrs.get("graph_hash", graph.digest) != graph.digest:
         raise ResultError(
             f"The edges of the result are not those of the graph it was computed on ({graph.n_edges} here, "
@@ -236,13 +235,7 @@ def numbered_like(ds: "xr.Dataset", other: "xr.Dataset") -> "xr.Dataset":
     except ResultError:  # the same names, and other edges
         return ds
     made = moved["made_with"]
-    words = np.array([text.replace(old[:12], new[:12]) for text in made.values.ravel().tolist()]).reshape(made.shape)
-    return moved.assign_coords(made_with=(made.dims, words))
-
-
-def _once(array: "xr.DataArray") -> np.ndarray:
-    """Edges or their weights, which joined results may repeat along their rows."""
-    return array.isel({dim: 0 for dim in array.dims if dim not in ("edge", "end")}).values
+    return moved.assign_coords(made_with=(made.dims, np.char.replace(made.values.astype(str), old[:12], new[:12])))
 
 
 def attributes_of(ds: "xr.Dataset", kind: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Results as files: netCDF (``.nc``) or Zarr (``.zarr``), which open with plain xarray, whole or not at all."""
+"""Results as tables, and as files that open with plain xarray: netCDF (``.nc``) or Zarr, whole or not at all."""
 
 import contextlib
 import os
@@ -6,20 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spectrata.errors import ResultError
+from spectrata.results import integrity
 from spectrata.results.atomic_io import cannot_write, tidy, written_whole
-from spectrata.results.integrity import (
-    check_file,
-    check_parts,
-    check_store,
-    checksum_compressor,
-    fingerprint,
-    has_holes,
-    readable,
-    seal,
-)
-from spectrata.results.schema import COORDINATES, view
+from spectrata.results.schema import COORDINATES, ROW_DIMS, check, view
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
 CONTENT = "content_hash"
@@ -54,7 +46,7 @@ def save(ds: "xr.Dataset", path: str | os.PathLike) -> Path:
     """
     path = Path(path)
     kind = _kind(path)
-    check_parts(ds, "The Dataset")
+    integrity.check_parts(ds, "The Dataset")
     if "component" in ds.get("magnitude", ds).dims and "graph" not in ds.dims:
         view(ds, "The Dataset")  # refuses results joined of spectra that do not compare
     if os.path.isdir(path) and not (kind == "zarr" and (path / ".zgroup").is_file()):
@@ -66,12 +58,12 @@ def save(ds: "xr.Dataset", path: str | os.PathLike) -> Path:
 
 def fill(ds: "xr.Dataset", beside: Path, path: Path) -> None:
     """Write a result to a path beside its place; a disk that refuses gives one sentence, whatever HDF5 raises."""
-    marked = ds.assign_attrs({CONTENT: fingerprint(ds)})
+    marked = ds.assign_attrs({CONTENT: integrity.fingerprint(ds)})
     try:
         if _kind(path) == "netcdf":
             to_netcdf(marked, beside)
         else:
-            encoding = {name: {"compressors": (checksum_compressor(),)} for name in marked.variables}
+            encoding = {name: {"compressors": (integrity.checksum_compressor(),)} for name in marked.variables}
             marked.to_zarr(beside, mode="w", zarr_format=2, consolidated=True, encoding=encoding)
     except (OSError, RuntimeError) as problem:
         raise cannot_write(path, problem) from problem
@@ -86,7 +78,7 @@ def to_netcdf(ds: "xr.Dataset", path: Path) -> None:
         ds.to_netcdf(path, engine="h5netcdf", format="NETCDF4")
     else:
         path.write_bytes(data)
-    seal(path)
+    integrity.seal(path)
 
 
 def open(path: str | os.PathLike) -> "xr.Dataset":
@@ -119,23 +111,50 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
         raise ResultError(f"{path} does not exist; check the name.")
     engine = "h5netcdf" if _kind(path) == "netcdf" else "zarr"
     try:
-        with readable(path):
-            (check_file if engine == "h5netcdf" else check_store)(path)
+        with integrity.readable(path):
+            (integrity.check_file if engine == "h5netcdf" else integrity.check_store)(path)
             with xr.open_dataset(path, engine=engine) as held:
                 ds = held.load()
             if "pairs" in ds.attrs:
                 raise ResultError(f"{path} is a store of spectra_many; open it with st.open_many.")
-            check_parts(ds, str(path))
+            integrity.check_parts(ds, str(path))
             ds = ds.set_coords([name for name in (*COORDINATES, "made_with") if name in ds.variables])
             is_log, mark = CONTENT not in ds.attrs, ds.attrs.pop(CONTENT, None)  # a log grows, so that it has no hash
             if is_log and not {"magnitude", "off_zero_live"} & set(ds.variables):  # of spectra, or of a watched model
                 raise ResultError(f"{path} is not a spectrata result file: it has no magnitude.")
-            if has_holes(ds) if is_log else str(mark) != fingerprint(ds):
+            if integrity.has_holes(ds) if is_log else str(mark) != integrity.fingerprint(ds):
                 words = "does not hold the numbers that were written: it is damaged, or was changed by other means"
                 raise ResultError(f"{path} {words}; xarray.open_dataset opens it unchecked.")
             return ds
     except OSError as problem:  # of the system, such as no permission
         raise ResultError(f"{path} cannot be read: {problem.strerror}.") from problem
+
+
+def to_table(ds: "xr.Dataset") -> "pd.DataFrame":
+    """Magnitudes as a long table: one row per algorithm, snapshot, hop and component.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+        A result.
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Examples
+    --------
+    >>> import spectrata as st, networkx as nx
+    >>> table = st.to_table(st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], algorithms="gft"))
+    >>> list(table.columns)
+    ['algorithm', 'hop', 'component', 'eigenvalue', 'eigenspace', 'multiplicity', 'magnitude']
+    """
+    check(ds)
+    frame = ds[["magnitude"]].to_dataframe().reset_index()
+    frame = frame[~frame["multiplicity"].eq(0)]  # what pads hops and graphs with fewer components
+    rows = [dim for dim in ("graph", *ROW_DIMS) if dim in ds["magnitude"].dims]
+    columns = ["algorithm", *rows, "hop", "component", "eigenvalue", "eigenspace", "multiplicity", "magnitude"]
+    return frame[[column for column in columns if column in frame]].reset_index(drop=True)
 
 
 def _kind(path: Path) -> str:

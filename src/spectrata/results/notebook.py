@@ -22,7 +22,7 @@ def html_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], 
     left = len(lines) - MOST_ROWS
     shown = [[_cell(value) for value in row] for row in lines[:MOST_ROWS]]
     if lines and any(heads):
-        shown.insert(0, [_cell(name, "th", _side(value)) for name, value in zip(heads, lines[0], strict=True)])
+        shown.insert(0, [_cell(name, "th", value) for name, value in zip(heads, lines[0], strict=True)])
     more = f"{left:,} more rows are not shown. " if left > 0 else ""
     small = f"<small>{escape(more + note)}</small>" if more or note else ""
     body = "".join(f"<tr>{''.join(cells)}</tr>" for cells in shown)
@@ -36,10 +36,8 @@ def html_list(lines: Iterable[str]) -> str:
     return f'<ul style="list-style: disc; padding-left: 1.5em">{items}</ul>'
 
 
-def _side(value: Any) -> str:
-    return "left" if isinstance(value, str) else "right"
-
-
-def _cell(value: Any, tag: str = "td", side: str = "") -> str:
+def _cell(value: Any, tag: str = "td", below: Any = None) -> str:
+    """A cell: numbers, and heads ``below`` which numbers stand, on the right."""
     text = value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
-    return f'<{tag} style="padding: .2em .6em; text-align: {side or _side(value)}">{escape(text)}</{tag}>'
+    side = "left" if isinstance(value if below is None else below, str) else "right"
+    return f'<{tag} style="padding: .2em .6em; text-align: {side}">{escape(text)}</{tag}>'

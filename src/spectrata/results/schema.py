@@ -242,14 +242,9 @@ class View:
     is_zero = _array("is_zero")  # (H, N)
 
     @cached_property
-    def balanced(self) -> np.ndarray:
-        """Magnitudes over a power of two per spectrum, so that squares of extreme ones keep their digits."""
-        return squarable(self.magnitude)[0]
-
-    @cached_property
     def energy(self) -> np.ndarray:
-        """Squares of the balanced magnitudes, for shares, which do not depend on the signal's size."""
-        return self.balanced**2
+        """Squares of magnitudes over a power of two per spectrum, for shares: extreme ones keep their digits."""
+        return squarable(self.magnitude)[0] ** 2
 
     @cached_property
     def status(self) -> np.ndarray:
@@ -336,12 +331,10 @@ class View:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Everything the call resolved."""
         return options_of(self.ds)
 
     @property
     def n_nodes(self) -> int:
-        """Nodes of the graph."""
         return int(self.ds.attrs["n_nodes"])
 
     @property

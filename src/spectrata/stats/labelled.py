@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata._version import __version__
-from spectrata.core.operators import Operator
+from spectrata.core.operators import Laplacian
 from spectrata.core.stratification import Stratification
 from spectrata.inputs.graphs import Graph
 from spectrata.results.build import node_labels
@@ -73,7 +73,7 @@ def labelled(
     return ds
 
 
-def made_from(strat: Stratification, operator: Operator) -> dict[str, Any]:
+def made_from(strat: Stratification, operator: Laplacian) -> dict[str, Any]:
     """The attributes that say what a description was made with."""
     known = {"laplacian": operator.laplacian, "self_loops": int(operator.self_loops), "weights": strat.weights}
     graph = {"graph_hash": strat.graph.digest, "n_nodes": strat.graph.n_nodes}

@@ -9,7 +9,7 @@ import numpy as np
 
 from spectrata.core.bases.basis import EigenBasis
 from spectrata.core.bases.solve import decompose
-from spectrata.core.operators import Operator
+from spectrata.core.operators import Laplacian
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.kernels.backend import NUMPY, Backend, backend_of
@@ -84,7 +84,7 @@ class Pairs:
     @cached_property
     def basis(self) -> EigenBasis:
         """The random-walk spectrum of the pairs."""
-        return decompose(self.stratum, Operator(RANDOM_WALK)) if self.basis_of is None else self.basis_of()
+        return decompose(self.stratum, Laplacian(RANDOM_WALK)) if self.basis_of is None else self.basis_of()
 
     @property
     def remark(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spectrata.core.algorithms.ens import Weights
-from spectrata.core.operators import Operator
+from spectrata.core.operators import Laplacian
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import flag, one_of, positive, whole
 
@@ -113,9 +113,9 @@ class Options:
     ens_weights: Weights = "paper"
 
     @property
-    def operator(self) -> Operator:
+    def operator(self) -> Laplacian:
         """The Laplacian."""
-        return Operator(self.laplacian, self.self_loops)
+        return Laplacian(self.laplacian, self.self_loops)
 
     def plain(self) -> dict[str, Any]:
         """The resolved options as a result stores them; a function of the hop is named."""

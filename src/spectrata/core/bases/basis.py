@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.core.operators import COMBINATORIAL, Operator
+from spectrata.core.operators import COMBINATORIAL, Laplacian
 from spectrata.kernels.backend import Backend, like, namespace, to_numpy
 from spectrata.results.build import Axis
 
@@ -45,7 +45,7 @@ class EigenBasis:
     multiplicity: np.ndarray  # (n,) dimensions of the whole eigenspaces
     first: int = 0  # position of the first component among all of the stratum
     beyond: float = np.inf  # no component that is not here lies on this side of it; NaN where that is not known
-    operator: Operator = COMBINATORIAL
+    operator: Laplacian = COMBINATORIAL
     root: np.ndarray | None = None  # (n,) square roots of the node measure; None where it is 1
     column_residual: np.ndarray | None = None  # (n,) bounds on norm(L u_i - lam_i u_i), as ``verify`` measured them
     column_gram: np.ndarray | None = None  # (n,) the same of row i of U^T U - I

@@ -15,7 +15,7 @@ import numpy as np
 
 from spectrata.core.bases.basis import EigenBasis, Part
 from spectrata.core.bases.solve import make_basis
-from spectrata.core.operators import Operator
+from spectrata.core.operators import Laplacian
 from spectrata.core.strata import Stratum, number_of
 from spectrata.errors import ResultError, shortened, warn
 from spectrata.kernels.backend import Backend, like, to_numpy
@@ -30,14 +30,14 @@ class BasisCache:
     def __init__(self, folder: str | os.PathLike, strata: str) -> None:
         self.folder, self.digest = Path(folder), hashlib.sha256(strata.encode()).hexdigest()
 
-    def path(self, hop: Any, operator: Operator, dtype: str, backend: Backend) -> Path:
+    def path(self, hop: Any, operator: Laplacian, dtype: str, backend: Backend) -> Path:
         """Where a basis is, or would be."""
         solver = f"{backend.name}-{backend.device.partition(':')[0]}"
         which = operator.laplacian + ("-loops" if operator.self_loops else "")
         return self.folder / f"{self.digest[:32]}-K{number_of(hop)}-{which}-{dtype}-{solver}-v{FORMAT}.npz"
 
     def basis(
-        self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, solve: Callable[[], EigenBasis]
+        self, stratum: Stratum, operator: Laplacian, dtype: str, backend: Backend, solve: Callable[[], EigenBasis]
     ) -> EigenBasis:
         """The stored basis where it is valid; otherwise what ``solve()`` gives, which is stored."""
         path = self.path(stratum.hop, operator, dtype, backend)
@@ -85,7 +85,7 @@ def _digest(path: Path, arrays: dict[str, np.ndarray]) -> str:
     return found.hexdigest()
 
 
-def _made(arrays: dict[str, np.ndarray], stratum: Stratum, operator: Operator, dtype: str) -> EigenBasis:
+def _made(arrays: dict[str, np.ndarray], stratum: Stratum, operator: Laplacian, dtype: str) -> EigenBasis:
     sizes, values, measured = arrays["sizes"], arrays["values"], arrays["measured"]
     rows = [np.split(arrays[name], np.cumsum(sizes)[:-1]) for name in ("nodes", "columns")]
     vectors = np.split(arrays["vectors"], np.cumsum(sizes**2)[:-1])

@@ -15,7 +15,7 @@ import numpy as np
 from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, EigenBasis, Part, off_zero_values, spaces_of
 from spectrata.core.bases.solve import Solved, fix_signs, make_basis, merge_values
 from spectrata.core.bases.verify import PROBES, SAFETY, verify
-from spectrata.core.operators import COMBINATORIAL, Operator
+from spectrata.core.operators import COMBINATORIAL, Laplacian
 from spectrata.core.strata import Stratum
 from spectrata.errors import SolverError
 
@@ -41,7 +41,7 @@ class _Matrix:
         return self.diagonal[:, None] * block - self.links @ block
 
 
-def partial_basis(stratum: Stratum, count: int, which: str, operator: Operator = COMBINATORIAL) -> EigenBasis:
+def partial_basis(stratum: Stratum, count: int, which: str, operator: Laplacian = COMBINATORIAL) -> EigenBasis:
     """The ``count`` lowest or highest components of a Laplacian of a stratum."""
     matrices, extra = _matrices(stratum, operator), GUARD
     bound = 2.0 * max(float(matrix.diagonal.max()) for matrix in matrices)
@@ -111,7 +111,7 @@ def count_below(part: _Matrix, shift: float, margin: float) -> int | None:
     return int(np.sum(middle < 0)) if SAFETY * missed < margin else None
 
 
-def _matrices(stratum: Stratum, operator: Operator) -> list[_Matrix]:
+def _matrices(stratum: Stratum, operator: Laplacian) -> list[_Matrix]:
     from scipy.sparse import coo_array
 
     n, root = stratum.n_nodes, np.sqrt(operator.measure(stratum))
@@ -190,7 +190,7 @@ def _filter(times: Callable[[np.ndarray], np.ndarray], block: np.ndarray, low: f
 
 
 def _assemble(
-    stratum: Stratum, pieces: list[Solved], count: int, which: str, bound: float, operator: Operator
+    stratum: Stratum, pieces: list[Solved], count: int, which: str, bound: float, operator: Laplacian
 ) -> EigenBasis:
     """The wanted components of all parts in order."""
     n, (values, places, alone) = stratum.n_nodes, merge_values(pieces, stratum)

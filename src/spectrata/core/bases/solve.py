@@ -14,7 +14,7 @@ import numpy as np
 
 from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, EigenBasis, Part, off_zero_values, spaces_of
 from spectrata.core.bases.verify import verify
-from spectrata.core.operators import COMBINATORIAL, Operator
+from spectrata.core.operators import COMBINATORIAL, Laplacian
 from spectrata.core.strata import Stratum
 from spectrata.errors import OptionError
 from spectrata.kernels import lapack
@@ -32,7 +32,7 @@ SQUARABLE = {"float64": (1e-140, 1e140), "float32": (1e-12, 1e12)}
 
 
 def decompose(
-    stratum: Stratum, operator: Operator = COMBINATORIAL, dtype: str = "float64", *, factored: bool = False
+    stratum: Stratum, operator: Laplacian = COMBINATORIAL, dtype: str = "float64", *, factored: bool = False
 ) -> EigenBasis:
     """Solve ``C^-1/2 L C^-1/2 = U diag(lam) U^T`` part by part; ``factored`` for projections on the CPU in double."""
     _require_squarable(stratum, dtype)
@@ -61,7 +61,7 @@ def _require_squarable(stratum: Stratum, dtype: str) -> None:
 
 def make_basis(
     stratum: Stratum,
-    operator: Operator,
+    operator: Laplacian,
     values: np.ndarray,
     parts: list[Part],
     alone: np.ndarray,
@@ -80,7 +80,7 @@ def make_basis(
 Solved = tuple[np.ndarray, np.ndarray, Any]  # nodes and values in main memory, vectors where the edges are
 
 
-def _solve_parts(stratum: Stratum, operator: Operator, dtype: str, factored: bool) -> Iterator[Solved]:
+def _solve_parts(stratum: Stratum, operator: Laplacian, dtype: str, factored: bool) -> Iterator[Solved]:
     """Eigenpairs of every part of two nodes or more, small parts batched by size."""
     root = np.sqrt(operator.measure(stratum))
     order = np.argsort(stratum.parts, kind="stable")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import AmbiguousGraphError, EdgeRangeError, EmptyGraphError, GraphTypeError
-from spectrata.inputs.readers.raw import Asked, EdgeForm, RawGraph, kind, weight_column
+from spectrata.inputs.readers.raw import Asked, RawGraph, kind, weight_column
 
 ACCEPTED = (
     "a networkx, igraph or PyGSP graph, a scipy sparse or dense adjacency matrix, integer edges, "
@@ -90,7 +90,6 @@ def require_rows(edges: np.ndarray, fine: np.ndarray, why: str) -> None:
 
 
 def check_square(shape: tuple[int, ...]) -> None:
-    """Refuse a matrix that is not square."""
     if len(shape) != 2 or shape[0] != shape[1]:
         raise GraphTypeError(f"An adjacency matrix is square, not of shape {tuple(shape)}.")
 
@@ -103,7 +102,7 @@ def from_edges(edges: Any, asked: Asked = _PLAIN) -> RawGraph:
     tuples = isinstance(edges, (list, tuple)) and all(isinstance(edge, tuple) for edge in edges)
     triples = array.ndim == 2 and array.shape[1] == 3 and (len(array) != 2 or tuples)
     if triples and asked.third_column:
-        raw = open_ended(edge_rows(array[:, :2]), "list")
+        raw = open_ended(edge_rows(array[:, :2]))
         return replace(raw, **weight_column(np.ascontiguousarray(array[:, 2])))
     if triples or array.ndim != 2 or 2 not in array.shape:
         advice = "give only the two end columns, or weights=True where a third column holds the weights"
@@ -114,13 +113,13 @@ def from_edges(edges: Any, asked: Asked = _PLAIN) -> RawGraph:
         if not is_tensor(edges) and not np.array_equal(by_row, by_column):
             words = "A 2 x 2 edges= could hold its edges as rows or as columns"
             raise AmbiguousGraphError(f"{words}; give a list of tuples, such as edges=[(0, 1), (2, 3)].")
-        return open_ended(edge_rows(array.T), "list")
-    return open_ended(edge_rows(array if array.shape[1] == 2 else array.T), "list")
+        return open_ended(edge_rows(array.T))
+    return open_ended(edge_rows(array if array.shape[1] == 2 else array.T))
 
 
-def open_ended(edges: np.ndarray, form: EdgeForm) -> RawGraph:
+def open_ended(edges: np.ndarray) -> RawGraph:
     """Edges whose number of nodes is only known from their largest row."""
-    return RawGraph(edges, int(edges.max()) + 1 if len(edges) else 0, form=form, open_ended=True)
+    return RawGraph(edges, int(edges.max()) + 1 if len(edges) else 0, open_ended=True)
 
 
 def from_dense(array: np.ndarray) -> RawGraph:

@@ -120,7 +120,6 @@ def read_utf8(path: Path) -> bytes:
 
 
 def read_json(path: Path) -> Any:
-    """The contents of a JSON file."""
     data = read_utf8(path)
     try:
         return json.loads(data)
@@ -146,7 +145,6 @@ def read_array(path: Path, stream: IO[bytes], what: str) -> np.ndarray:
 
 
 def read_npy(path: Path) -> np.ndarray:
-    """The array of an .npy file."""
     with path.open("rb") as stream:
         return read_array(path, stream, "the array")
 

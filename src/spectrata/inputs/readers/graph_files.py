@@ -58,7 +58,7 @@ def _read_npz(path: Path) -> RawGraph:
 
 def _pairs(array: np.ndarray) -> RawGraph:
     # Of two edges from_edges would ask which way they lie; a file follows its key's habit, which is rows of pairs.
-    return open_ended(edge_rows(array), "list") if array.shape == (2, 2) else from_edges(array)
+    return open_ended(edge_rows(array)) if array.shape == (2, 2) else from_edges(array)
 
 
 def _completed(npz: files.Npz, raw: RawGraph) -> RawGraph:

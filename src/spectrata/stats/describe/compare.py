@@ -8,7 +8,7 @@ import xarray as xr
 
 from spectrata.core.bases.basis import EigenBasis, coefficients_of
 from spectrata.core.hop import split_along
-from spectrata.core.operators import Operator
+from spectrata.core.operators import Laplacian
 from spectrata.core.registry import EXACT
 from spectrata.core.strata import Stratum
 from spectrata.inputs.numbers import whole
@@ -272,7 +272,7 @@ def why_untested(a: View, b: View, draws: int) -> str:
 
 def shift_intervals(a: View, b: View, bands: int, draws: int, seed: int) -> dict[str, np.ndarray]:
     """Compute interval and corrected p of the shifts of band shares, b less a: ``(R, H, bands)``, NaN if untested."""
-    operator = Operator(a.options["laplacian"], a.options["self_loops"])
+    operator = Laplacian(a.options["laplacian"], a.options["self_loops"])
     strat = rebuild(a).using(**operator.arguments)
     first, second = (potential(Signal(np.asarray(side), None), a.metric, "zero") for side in (a.signal, b.signal))
     count = max(len(first), len(second))

@@ -14,11 +14,11 @@ from spectrata.bands.edges import Spectrum
 from spectrata.bands.filters import Filtered, filter_bands, filter_response
 from spectrata.bands.measure import ROUNDING, Probes
 from spectrata.bands.one_hop import MAX_COLUMNS
-from spectrata.bands.operators import Operator as RowOperator
+from spectrata.bands.operators import Operator
 from spectrata.bands.spectra import hop_operators
 from spectrata.core.bases.basis import EigenBasis, spaces_of, sum_rounding
 from spectrata.core.hop import OK, split_along
-from spectrata.core.operators import Operator
+from spectrata.core.operators import Laplacian
 from spectrata.core.resources import gib, require_memory, solve_bytes
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
@@ -34,7 +34,7 @@ Precision = tuple[float, int | None]  # largest error as a share of the norm, an
 class _AtNodes:
     """One stratum on which signals are split by frequency."""
 
-    def __init__(self, hop: int, operator: Operator, parts: np.ndarray, measure: np.ndarray | None) -> None:
+    def __init__(self, hop: int, operator: Laplacian, parts: np.ndarray, measure: np.ndarray | None) -> None:
         self.hop, self.operator, self.parts, self.measure = hop, operator, parts, measure
         self.root = None if measure is None else np.sqrt(measure)[:, None]  # (n, 1)
 
@@ -54,7 +54,7 @@ class _AtNodes:
 class ByEigenvectors(_AtNodes):
     """By the whole eigenbasis; eigenvalues that their error bounds do not tell apart stay together."""
 
-    def __init__(self, strat: Stratification, hop: int, operator: Operator, tol: float) -> None:
+    def __init__(self, strat: Stratification, hop: int, operator: Laplacian, tol: float) -> None:
         stratum, self.tol = strat.strata.at(hop), tol
         super().__init__(hop, operator, stratum.parts, operator.measure(stratum) if operator.has_measure else None)
         self.basis: EigenBasis = strat.basis(hop)
@@ -131,7 +131,7 @@ class ByEigenvectors(_AtNodes):
 class ByProducts(_AtNodes):
     """By polynomials of the Laplacian, for graphs too large to decompose; as :class:`ByEigenvectors`."""
 
-    def __init__(self, hop: int, rows: RowOperator, precision: Precision, seed: int) -> None:
+    def __init__(self, hop: int, rows: Operator, precision: Precision, seed: int) -> None:
         assert rows.parts is not None
         super().__init__(hop, rows.laplacian, rows.parts, rows.measure)
         self.rows, self.precision, self.seed = rows, precision, seed

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from spectrata.core.hop import split_along
-from spectrata.core.operators import Operator
+from spectrata.core.operators import Laplacian
 from spectrata.core.spectra import as_stratification
 from spectrata.core.strata import Stratum
 from spectrata.errors import warn
@@ -178,7 +178,7 @@ def _over(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def _per_hop(
     stratum: Stratum,
-    operator: Operator,
+    operator: Laplacian,
     values: np.ndarray,
     units: np.ndarray,
     t: np.ndarray,
@@ -186,7 +186,7 @@ def _per_hop(
     zeros: bool,
 ) -> dict[str, np.ndarray]:
     """Compute the measures of one stratum, ``(T,)`` each; directions farther apart than ``apart`` count as two."""
-    roots = 1.0 / np.sqrt(Operator("normalized", operator.self_loops).measure(stratum))
+    roots = 1.0 / np.sqrt(Laplacian("normalized", operator.self_loops).measure(stratum))
     weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
     size = np.sum(values**2, axis=(1, 2))
     out = {name: np.empty(len(values)) for name in ("mad", "mad_sum", "off_zero", "off_zero_live")}
@@ -205,7 +205,7 @@ def _per_hop(
     return {name: out[name] for name in LONG_NAMES if name in out}
 
 
-def _off_zero(stratum: Stratum, operator: Operator, t: np.ndarray, some: np.ndarray) -> float:
+def _off_zero(stratum: Stratum, operator: Laplacian, t: np.ndarray, some: np.ndarray) -> float:
     parts = np.unique(stratum.parts[some], return_inverse=True)[1]
     measure = operator.measure(stratum)[some] if operator.has_measure else None
     zero, off = (np.sum(one**2) for one in split_along(t[some], parts, measure, operator.weighs_signals))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from spectrata.core.operators import Operator
+from spectrata.core.operators import Laplacian
 from spectrata.core.resources import require_memory, solve_bytes
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import flag, positive, whole
@@ -95,7 +95,7 @@ def decoupling(
     >>> found["decoupling"].dims, bool((found["p"] >= 0.02).all())
     (('node',), True)
     """
-    operator = Operator(laplacian, flag(self_loops, "self_loops"))
+    operator = Laplacian(laplacian, flag(self_loops, "self_loops"))
     seed, hop = whole(seed, "seed", 0), whole(hop, "hop")
     strat = at_hops(graph, [hop], weights)
     n = strat.graph.n_nodes
