@@ -140,6 +140,10 @@ def test_an_annotated_table_beside_another_graph():
     with pytest.warns(SpectrataWarning, match=r"no names, so rows \('cell0', .* follow the order"):
         by_order = st.rank_columns(plain, data, given=["degree", "depth"], draws=199)
     pd.testing.assert_frame_equal(found, by_order)
+    numbers = data[np.arange(64)[::-1]]  # the names of an AnnData that was made without any, in another order
+    numbers.obs_names = pd.Index([str(i) for i in reversed(range(64))])
+    by_number = st.rank_columns(plain, numbers, given=["degree", "depth"], draws=199)
+    pd.testing.assert_frame_equal(found, by_number)
     turned = st.Stratification(nx.relabel_nodes(GRAPH.subgraph(range(64)), lambda i: f"cell{63 - i}"), 1)
     st.local(turned, data, draws=99, write=True)
     by_name = st.local(turned, data, draws=99)["r"].sel(hop=1, column="grad").to_series()

@@ -14,7 +14,6 @@ from spectrata.core.strata import Strata, Stratum
 from spectrata.errors import OptionError, SignalTypeError, SignalValueError, warn
 from spectrata.inputs.graphs import Graph, as_graph, as_pairs, digest_of
 from spectrata.inputs.readers.objects import anndata_attributes, is_anndata
-from spectrata.inputs.readers.raw import NO_COLUMNS
 from spectrata.kernels.backend import NUMPY, Backend
 
 # A distance this much above the edge of a bin, relatively, counts as on it: sums of lengths are rounded.
@@ -83,7 +82,6 @@ def position_strata(positions: Any, bins: Any) -> DistanceStrata:
     from scipy.spatial import cKDTree
 
     edges, (points, names) = bin_edges(bins), _points(positions)
-    attributes = anndata_attributes(positions) if is_anndata(positions) else NO_COLUMNS
     tree, reach = cKDTree(points), edges[-1] * (1 + ON_THE_EDGE)
     count = (int(tree.count_neighbors(tree, reach)) - len(points)) // 2
     require_memory(
@@ -95,7 +93,8 @@ def position_strata(positions: Any, bins: Any) -> DistanceStrata:
         raise OptionError("No two positions lie within the last bin; choose wider bins.")
     near = pairs[(distances <= edges[1] * (1 + ON_THE_EDGE)) & (distances > edges[0])]
     graph = as_graph(edges=as_pairs(near if len(near) else pairs), n_nodes=len(points))
-    graph = replace(graph, positions=points, names=names or graph.names, named=names is not None, attributes=attributes)
+    held = anndata_attributes(positions) if is_anndata(positions) else graph.attributes
+    graph = replace(graph, positions=points, names=names or graph.names, named=names is not None, attributes=held)
     return DistanceStrata(graph, edges, pairs, distances)
 
 

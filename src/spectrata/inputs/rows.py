@@ -121,9 +121,7 @@ def warn_of_order(signal: Any, graph: Nodes, what: str = "signal") -> None:
 
 def follows_order(labels: Sequence[Hashable] | None, graph: Nodes) -> bool:
     """Whether rows with names go by the order of a graph whose nodes have none, which is warned of."""
-    if labels is None or graph.named or len(labels) != graph.n_nodes:
-        return False
-    if any(whole_number(label) is not None for label in labels):
+    if labels is None or graph.named or not {*map(str, labels)}.isdisjoint(map(str, graph.names)):
         return False
     warn(f"The graph's nodes have no names, so rows ({some_names(labels[:3])}, ...) follow the order of its nodes.")
     return True

@@ -4,7 +4,6 @@ The libraries are recognised by what their objects can do, never imported here.
 """
 
 import warnings
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -198,46 +197,34 @@ def _from_anndata(data: Any, key: str | None) -> RawGraph:
         raise GraphTypeError(f"{words}; give every row one name.")
     places = data.obsm["spatial"] if "spatial" in data.obsm else None  # noqa: SIM401
     positions = None if arrays.is_sparse(places) else as_positions(places, raw.n_nodes)
-    note = _alike_by_construction(data, name)
-    attributes = anndata_attributes(data, (lambda: None) if note is None else cache(partial(warn, note)))
+    attributes = anndata_attributes(data, _expression_note(data, name))
     return replace(raw, names=names, attributes=attributes, positions=positions)
 
 
-def anndata_attributes(data: Any, before_genes: Callable[[], None] = lambda: None) -> Columns:
+def anndata_attributes(data: Any, note: str = "") -> Columns:
     """Values of observations, by name: "X", or one in ``layers``, ``obsm``, ``obs`` or ``var_names``, in this order.
 
-    ``before_genes`` is called before X, a layer or a gene is read.
+    ``note`` is what the first read of X, a layer or a gene warns of.
     """
     layers, obs = getattr(data, "layers", {}), getattr(data, "obs", {})
+    warn_once = cache(partial(warn, note))
 
     def read(name: str) -> Any:
-        if name == "X" or name in layers or not (name in data.obsm or name in obs):
-            before_genes()
+        if note and (name in ("X", *layers) or name not in (*data.obsm, *obs)):
+            warn_once()
         return _attribute(data, name)
 
-    return Columns(
-        lambda: ["X", *layers, *data.obsm, *obs, *data.var_names],
-        read,
-        labels=lambda name: list(data.var_names) if name == "X" or name in layers else None,
-    )
+    names, tables = ["X", *layers, *data.obsm, *obs, *data.var_names], ("X", *layers)
+    return Columns(lambda: names, read, labels=lambda name: list(data.var_names) if name in tables else None)
 
 
-def _alike_by_construction(data: Any, name: str) -> str | None:
-    """A warning where a graph joins observations of similar expression, as scanpy's does by default; else None."""
-    made = [one for one in getattr(data, "uns", {}).values() if isinstance(one, Mapping)]
-    params = [one.get("params", {}) for one in made if one.get("connectivities_key", "connectivities") == name]
-    told = [one for one in params if isinstance(one, Mapping) and "n_neighbors" in one]
-    if told:
-        base = str(told[0].get("use_rep", "X_"))
-        expression = "coord_type" not in told[0] and "spatial" not in base and base.startswith("X")
-    else:
-        expression = name == "connectivities"
-    if not expression:
-        return None
-    words = f"obsp[{name!r}] seems to join observations of similar expression, so genes are alike on it by construction"
-    if "spatial" in data.obsm:
-        words += "; scanpy.pp.neighbors(adata, use_rep='spatial') makes a graph of positions"
-    return f"{words}."
+def _expression_note(data: Any, name: str) -> str:
+    """A warning where a graph joins observations of similar expression, as scanpy's does by default."""
+    used = str(getattr(data, "uns", {}).get("neighbors", {}).get("params", {}).get("use_rep", "X"))
+    if name != "connectivities" or "spatial" in used or not used.startswith("X"):
+        return ""
+    there = "; scanpy.pp.neighbors(adata, use_rep='spatial') makes a graph of positions" * ("spatial" in data.obsm)
+    return f"obsp[{name!r}] seems to join similar expression, so genes are alike on it by construction{there}."
 
 
 def _both_ways(matrix: Any, name: str) -> Any:
@@ -265,9 +252,8 @@ def _matrix_name(data: Any, key: str | None) -> str:
         return key or (usual or likely)[0]
     words = "is empty, so it holds no graph; make one with scanpy.pp.neighbors or squidpy.gr.spatial_neighbors"
     if "spatial" in data.obsm:
-        words = "is empty, so it holds no graph; make one of the positions in obsm['spatial'] with scanpy.pp.neighbors"
-        words += "(adata, use_rep='spatial') or squidpy.gr.spatial_neighbors(adata), or use spectrata.Stratification."
-        words += "from_positions(adata, bins=[...])"
+        words = "is empty; make a graph of positions with scanpy.pp.neighbors(adata, use_rep='spatial') or squidpy.gr."
+        words += "spatial_neighbors(adata), or use spectrata.Stratification.from_positions(adata, bins=[...])"
     if keys:
         words = f"has {listed(keys)} and no 'connectivities'; choose one with adjacency={keys[0]!r}"
     raise GraphTypeError(f"The AnnData's obsp {words}.")

@@ -131,8 +131,9 @@ def with_attributes(strat: Stratification, *signals: Any) -> Stratification:
     known = strat.graph
     if data is None or known.attributes or len(data.obs_names) != known.n_nodes:
         return strat
-    if known.named:
-        rows = order_of(np.asarray(data.obs_names).tolist(), known)
+    names = np.asarray(data.obs_names).tolist()
+    if known.named or {*map(str, names)} == {*map(str, known.names)}:
+        rows = order_of(names, known)
         data = data if (rows == np.arange(len(rows))).all() else data[rows]
     found = copy.copy(strat)
     found.graph = replace(known, attributes=anndata_attributes(data))
