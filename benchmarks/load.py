@@ -136,7 +136,9 @@ def watch(size: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.zarr"
         start = time.perf_counter()
-        with spectrata.torch.watch(model, edges, ["0", "1"], log=path, flush_every=250, algorithms="gft") as w:
+        with spectrata.torch.watch(
+            model, edges, ["0", "1"], log=path, flush_every=250, algorithms="gft", mode="train"
+        ) as w:
             for step in range(size):
                 x = torch.randn(24, 6, generator=source)
                 with torch.no_grad():

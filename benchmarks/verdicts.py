@@ -141,7 +141,7 @@ def one(task):
         "test": score(data.test_mask),
         "largest_class": float(shares.max()),
         "labelled": int(data.train_mask.sum()),
-        "verdicts": json.loads(rows[["kind", "snapshot", "value", "below", "evaluations", "cause", "text"]].to_json(
+        "verdicts": json.loads(rows[["kind", "snapshot", "value", "agreeing", "evaluations", "cause", "text"]].to_json(
             orient="records")),
     }  # fmt: skip
 
@@ -202,7 +202,7 @@ def rates(given):
         print(f"\n{name}\n{markdown(table)}")
         if given.csv:
             table.round(4).to_csv(given.csv / f"{name}.csv", index=False)
-    changed = [one for row in rows for one in row.get("verdicts", []) if 0 < one["below"] < one["evaluations"]]
+    changed = [one for row in rows for one in row.get("verdicts", []) if one["agreeing"] < one["evaluations"]]
     print(f"\n{len(changed)} layers changed sides within their last five evaluations.")
 
 

@@ -48,7 +48,7 @@ def train(data: Data, depth: int, epochs: int, every: int) -> "spectrata.torch.W
             with w.pause(), torch.no_grad():
                 found = model.eval()(data.x, data.edge_index).argmax(dim=1)
             correct = (found == data.y)[~data.train_mask].float().mean()
-            w.step(epoch=epoch, loss=loss, accuracy=correct)
+            w.step(epoch=epoch, loss=loss, test_acc=correct)
     return w
 
 
@@ -63,7 +63,11 @@ def figure(w: "spectrata.torch.Watch") -> Figure:
     st.plot.layers(last, axes[1, 0])
     st.plot.filters(last, axes[1, 1])
     for letter, ax in zip("abcd", axes.ravel(), strict=True):
-        ax.set_title(fill(f"({letter}) {ax.get_title() or ax.get_title(loc='left')}", 52), fontsize=9, loc="left")
+        ax.set_title(
+            fill(f"({letter}) {ax.get_title() or ax.get_title(loc='left')}", 52),
+            fontsize=9,
+            loc="left",
+        )
         ax.set_title("")
     return found
 

@@ -100,7 +100,7 @@ def watched(folder, tell):
 
     log = [folder / "run.zarr", folder / "run.csv"]
     arguments = {"hops": 1, "algorithms": "gft"}
-    watch = spectrata.torch.watch(torch.nn.Linear(1, 1), GRAPH, layers=[""], log=log, **arguments)
+    watch = spectrata.torch.watch(torch.nn.Linear(1, 1), GRAPH, layers=[""], log=log, mode="train", **arguments)
     for step in range(watch.listener.next_step, STEPS):
         a, b = (torch.from_numpy(array) for array in ROWS[step])
         watch.record({"a": a, "b": b})

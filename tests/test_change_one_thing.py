@@ -183,7 +183,7 @@ def log(folder, graph, signal, options):
     values = torch.tensor(signal.loc[list(graph)].to_numpy())
     model, of_watch = torch.nn.Identity(), {"metric": "angular" if values.shape[1] > 1 else "auto"} | of_watch
     given = {"algorithms": ALGORITHMS, "states": (), **of_watch}
-    with watch(model, strat, [""], log=folder / "run.zarr", **given) as w:
+    with watch(model, strat, [""], log=folder / "run.zarr", mode="train", **given) as w:
         model(values)
     assert w.problems == []
     last = st.open(folder / "run.zarr").isel(snapshot=-1)

@@ -22,7 +22,7 @@ def recorded(path, common=0.0, model=None, start=0, epochs=60, **given):
     torch.manual_seed(0)
     model, data = model or Net(), small_data()
     model.conv2.bias.data += common
-    with watch(model, data, hops=1, every=20, log=path, **({"control": "no_messages"} | given)) as w:
+    with watch(model, data, hops=1, log=path, **given) as w:
         fit(model, data, epochs, after=lambda epoch: w.step(epoch=start + epoch))
     return w
 
@@ -59,6 +59,17 @@ def test_a_collapsed_layer_fails_and_a_healthy_run_does_not(tmp_path):
     found = check(tmp_path / "healthy.zarr")
     assert found.exit_code == 0
     assert "conv2 (outputs): not collapsed" in found.output
+
+
+def test_a_run_that_is_not_judged_says_so_and_fails_on_request(tmp_path):
+    recorded(tmp_path / "short.zarr", 1000.0, epochs=12)
+    recorded(tmp_path / "trained.zarr", 1000.0, mode="train", evaluate=False)
+    for name, why in (("short", "only 12 epochs, no loss given"), ("trained", "a training pass: use evaluate=10")):
+        found = check(tmp_path / f"{name}.zarr")
+        assert found.exit_code == 0
+        assert f"training, not judged ({why})" in " ".join(found.output.split())
+        assert "No layer was judged" in found.output
+        assert check(tmp_path / f"{name}.zarr", "--fail-on", "unjudged").exit_code == 3
 
 
 def test_what_cannot_be_checked_is_refused(tmp_path):

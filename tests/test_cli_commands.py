@@ -11,6 +11,7 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import typer
 
@@ -29,13 +30,61 @@ def rows_of(text):
 def test_homophily(karate):
     write_tables(karate)
     result = run("homophily", "karate.txt", "clubs.csv")
-    assert result.stdout.splitlines()[0] == "clubs.csv: alike up to 2 hops, unlike from 3 hops on"
+    assert result.stdout.splitlines()[0] == "clubs.csv (labels of 2 classes): alike up to 2 hops, unlike from 3 hops on"
     theirs = nx.attribute_assortativity_coefficient(nx.karate_club_graph(), "club")
     assert float(rows_of(result.stdout)[0][2]) == pytest.approx(theirs, abs=1e-3)
     Path("some.csv").write_text(Path("clubs.csv").read_text().replace("33,Officer", "33,-1"))
     document = json.loads(run("homophily", "karate.txt", "some.csv", "--json", "--hops", "1", "--missing", "-1").stdout)
     assert document["n_missing"] == 1
     assert set(document["hops"][0]["classes"]) == {"Mr. Hi", "Officer"}
+
+
+def test_columns_are_chosen_alike_everywhere(karate):
+    write_tables(karate)
+    rows = zip(Path("table.csv").read_text().splitlines(), Path("clubs.csv").read_text().splitlines(), strict=True)
+    people = [f"{row},{club.split(',')[1]},{'ab'[at % 2]}" for at, (row, club) in enumerate(rows)]
+    Path("people.csv").write_text("person,officer,noise,other,club,half\n" + "\n".join(people[1:]))
+    both = run("homophily", "karate.txt", "people.csv")
+    assert both.stdout.startswith("people.csv: in 1 of 2 columns nodes are alike or unlike at some hop")
+    one = run("homophily", "karate.txt", "people.csv", "--column", "club").stdout
+    assert one.startswith("people.csv, club (labels of 2 classes): alike up to 2 hops")
+    frame = pd.read_csv("people.csv")
+    np.testing.assert_allclose(
+        st.homophily("karate.txt", frame)["r"].sel(column="club"), st.homophily("karate.txt", "clubs.csv")["r"]
+    )
+    flags = ["--column", "noise", "--column", "other"]
+    assert len(rows_of_columns(run("correlogram", "karate.txt", "people.csv", *flags).stdout)) == 10
+    agree = run("agree", "karate.txt", "people.csv", "people.csv", "--column-a", "noise", "--column", "noise")
+    assert agree.stdout.startswith("The signals agree")
+    assert "'clubs'" in run("homophily", "karate.txt", "people.csv", "--column", "clubs").stderr
+
+
+def test_the_only_column_of_a_file_is_named(karate):
+    Path("ages.csv").write_text("person,age\n" + "".join(f"{node},{node % 7}\n" for node in range(34)))
+    for command in ("profile", "correlogram"):
+        assert run(command, "karate.txt", "ages.csv").stdout.startswith("ages.csv, age (one number per node): ")
+
+
+def rows_of_columns(text):
+    return [line for line in text.splitlines() if line.split()[:1] in (["noise"], ["other"])]
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["profile", "karate.txt", "table.csv", "noise"], "write --column noise"),
+    (["profile", "karate.txt", "table.csv", "--colum", "noise"], "did you mean --column"),
+    (["profile", "karate.txt"], "The signal is missing: give a file"),
+    (["profile"], "Give a graph and a signal"),
+    (["profile", "members.csv", "friends.csv"], "are the two files swapped?"),
+    (["profile", "friends.csv", "comma.csv"], "write decimals with a point, as in 0.5."),
+])  # fmt: skip
+def test_slips_are_answered_in_one_sentence(karate, words, said):
+    write_tables(karate)
+    Path("friends.csv").write_text("source;target\nann;bob\nbob;cem\ncem;ann\n")
+    Path("members.csv").write_text("person;age;team\nann;31;x\nbob;35;x\ncem;33;y\n")
+    Path("comma.csv").write_text("person;age\nann;0,5\nbob;1,5\ncem;2,5\n")
+    result = run(*words)
+    assert result.exit_code == 2
+    assert said in result.stderr
 
 
 def test_local_and_agree(karate):
@@ -340,6 +389,17 @@ def test_words_name_what_was_accounted_for(karate, given, words):
     said = " ".join(local.stdout.split())
     assert f"beyond chance{' and ' * bool(words)}{words}" in said
     assert ("given:" in said, f"given: {words} accounted for" in said) == (bool(words), bool(words))
+
+
+@pytest.mark.parametrize("given", [["side"], ["table.csv:side", "degree"]])
+def test_given_names_a_column_of_the_table(karate, given):
+    lines = [f"{node},{node % 7},{'ab'[node % 2]}\n" for node in range(34)]
+    Path("table.csv").write_text("node,age,side\n" + "".join(lines))
+    flags = [part for one in given for part in ("--given", one)]
+    result = run("profile", "karate.txt", "table.csv", "--column", "age", "--hops", "1", *flags)
+    assert result.exit_code == 0, result.stderr
+    words = "degree, table.csv:side accounted for." if len(given) > 1 else "side accounted for, degree not."
+    assert f"Given: {words}" in result.stdout
 
 
 def test_columns_without_draws_are_described(karate):

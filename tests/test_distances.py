@@ -10,7 +10,7 @@ import pytest
 
 import spectrata as st
 from spectrata.core.distances import require_hops
-from spectrata.errors import HopError, OptionError, ResultError, SignalTypeError, SignalValueError
+from spectrata.errors import HopError, InputError, OptionError, ResultError, SignalTypeError, SignalValueError
 
 LENGTHS = (lambda rng, m: rng.uniform(0.1, 3.0, m), lambda rng, m: rng.integers(1, 4, m) * 0.1)
 
@@ -183,7 +183,9 @@ def test_correlations_within_bins_by_brute_force(make):
     np.testing.assert_allclose(found["r"].values, expected, atol=1e-12)
     assert found["hop"].values.tolist() == list(strat.hops)
     assert found["n_pairs"].values.tolist() == [one.sum() // 2 for one in joined]
-    frame = st.diagnose(strat, signal).to_frame()
+    findings = st.diagnose(strat, signal)
+    frame = findings.to_frame()
+    assert "degree: number of a node's pairs in the first three bins" in " ".join(str(findings).split())
     rows = frame[frame["statistic"] == "r"]
     assert rows["hop"].tolist() == list(strat.hops)
     np.testing.assert_allclose(rows["value"], expected, atol=1e-12)
@@ -225,4 +227,14 @@ def test_watching_refuses_bins():
 
     strat = st.Stratification.from_positions(np.arange(9.0)[:, None], [0, 1, 2])
     with pytest.raises(OptionError, match="Watching a model needs hop distances"):
-        watch(torch.nn.Sequential(torch.nn.Linear(1, 1)), strat, layers=["0"])
+        watch(torch.nn.Sequential(torch.nn.Linear(1, 1)), strat, layers=["0"], mode="train")
+
+
+def test_names_of_positions_are_checked():
+    points = np.random.default_rng(0).uniform(size=(4, 2))
+    with pytest.raises(InputError, match="The node name 'a' stands at rows 0 and 3"):
+        st.Stratification.from_positions(pd.DataFrame(points, index=list("abca")), [0, 2])
+    ids = pd.DataFrame({"id": [7, 8, 9, 3], "x": points[:, 0], "y": points[:, 1]})
+    with pytest.raises(InputError, match="'id' is taken for a coordinate; make it the index"):
+        st.Stratification.from_positions(ids, [0, 2])
+    assert st.Stratification.from_positions(ids.set_index("id"), [0, 2]).graph.names == (7, 8, 9, 3)

@@ -143,7 +143,7 @@ def watched(d):
 
     model = torch.nn.Sequential(torch.nn.Identity())
     strat = st.Stratification(GRAPH, hops=[d.hop], **d.how)
-    with watch(model, strat, layers=["0"], algorithms="gft", states=()) as w:
+    with watch(model, strat, layers=["0"], algorithms="gft", states=(), mode="train") as w:
         model(torch.tensor(X))
     assert w.problems == []
     return brute.merged(w.snapshots["magnitude"].values.reshape(-1), d.op.space)

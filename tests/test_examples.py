@@ -45,7 +45,7 @@ def test_a_watched_run_as_a_figure_and_a_report(tmp_path, capsys, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == {f"watched-run.{end}" for end in ("html", "pdf", "png")}
     assert sorted(set(w.snapshots["mode"].values.tolist())) == ["control", "eval", "train"]
     out = capsys.readouterr().out
-    assert "8 of 8 passes and 16 evaluations" in out
+    assert "8 of 8 passes, evaluations: 8, controls: 8" in out
     assert "convs.4 hidden: training, not judged" in out  # 8 epochs are few
     figure = example("watched_run").figure(w)
     assert len([ax for ax in figure.axes if ax.get_title(loc="left").startswith("(")]) == 4

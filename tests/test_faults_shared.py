@@ -69,7 +69,7 @@ def test_a_second_writer_of_a_store_is_refused(tmp_path):
 def test_a_second_writer_of_a_log_is_refused(tmp_path):
     path, model = tmp_path / "run.zarr", torch.nn.Linear(3, 2)
     rows = torch.from_numpy(fault_cases.ROWS[0, 0])
-    first = watch(model, fault_cases.GRAPH, layers=[""], hops=1, log=path)
+    first = watch(model, fault_cases.GRAPH, layers=[""], hops=1, log=path, mode="train")
     first.record({"a": rows})
     for again in (lambda: watch(model, fault_cases.GRAPH, layers=[""], hops=1, log=path), lambda: recover(path)):
         with pytest.raises(ResultError, match=r"is being written by another process; end that run first"):

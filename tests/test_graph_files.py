@@ -74,6 +74,14 @@ class TestLists:
         with pytest.warns(SpectrataWarning, match="'ann' and 'bob', which stand on no other line; if it is a header"):
             assert as_graph(write("g.csv", "ann,bob\ncem,dai\ndai,eve\n")).n_edges == 3
 
+    @pytest.mark.parametrize("head", ["edge_id", "weight", "Unnamed: 0"])
+    def test_ends_that_are_not_the_first_columns_are_refused(self, write, head) -> None:
+        with pytest.raises(FileFormatError, match=f"'source' and 'target' stand after '{head}'; put them first"):
+            as_graph(write("g.csv", f"{head},source,target\n0,5,6\n1,6,7\n2,7,5\n"))
+
+    def test_hard_spaces_are_no_part_of_names(self, write) -> None:
+        assert as_graph(write("g.csv", "ann\u00a0,bob\nbob,cem\ncem,ann\n")).names == ("ann", "bob", "cem")
+
     def test_a_word_above_the_third_column_is_a_header(self, write) -> None:
         graph = as_graph(write("g.csv", "Student,Friend,Since\nann,bob,May\nbob,cem,June\ncem,ann,May\n"))
         assert (graph.names, graph.n_edges) == (("ann", "bob", "cem"), 3)

@@ -59,7 +59,10 @@ def test_a_node_attribute():
 
 FILES = {
     "named.csv": "node,colour\ndai,red\nann,red\nbob,blue\ncem,\n",
+    "who.csv": "who,colour\ndai,red\nann,red\nbob,blue\n",
+    "lines.txt": "dai red\nann\tred\nbob blue\n",
     "bare.csv": "dai,red\nann,red\nbob,blue\n",
+    "header.csv": "person,colour\ndai,red\nann,red\nbob,blue\n",
     "wide.tsv": "node\tage\tlabel\ndai\t1\tred\nann\t2\tred\nbob\t3\tblue\n",
     "mapping.json": json.dumps(BACKWARDS),
     "list.json": json.dumps(VALUES),
@@ -94,6 +97,21 @@ def test_a_first_line_of_a_node_is_not_a_header(label, tmp_path):
     assert as_labels(table, graph).classes == ("1", "2")
 
 
+def test_a_misspelt_node_in_the_first_line_is_no_header(tmp_path):
+    (tmp_path / "a.csv").write_text("Ann,red\nbob,blue\ncem,red\n")
+    with pytest.raises(UnknownNameError, match="'Ann'"):
+        as_labels(tmp_path / "a.csv", path())
+
+
+def test_names_that_stand_twice_are_told_with_their_lines(tmp_path):
+    (tmp_path / "twice.csv").write_text("node,colour\nann,red\n\nbob,blue\nann,red\n")
+    with pytest.raises(DuplicateNameError, match="'ann' twice, at lines 2 and 5"):
+        as_labels(tmp_path / "twice.csv", path())
+    (tmp_path / "typo.csv").write_text("node,colour\nann,red\nbob,blue\ncen,red\n")
+    with pytest.raises(UnknownNameError, match=r"\('cen'\); leave them out"):
+        as_labels(tmp_path / "typo.csv", path())
+
+
 def test_a_file_without_names_warns_of_the_order(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(4) % 2)
     with pytest.warns(SpectrataWarning, match=r"a\.npy holds no names"):
@@ -103,7 +121,7 @@ def test_a_file_without_names_warns_of_the_order(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "a,b,c\n1,2,3\n", "call the one with the labels 'label'"),
+        ("a.csv", "a,b,c\n1,2,3\n", "the columns 2, 3 could all hold the labels; call one 'label'"),
         ("a.csv", "node,label\n", "a header and no row"),
         ("a.csv", "a,b\n1,2,3\n", "line 2: the row has 3 columns"),
         ("a.json", "{", "JSON is damaged"),

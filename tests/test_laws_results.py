@@ -67,7 +67,7 @@ def test_correlations_and_pictures_do_not_depend_on_the_size(factor):
         plt.close(axes[0].figure)
     for found, expected in zip(*curves, strict=True):
         assert_allclose(np.asarray(found, float), np.asarray(expected, float), rtol=1e-6, atol=1e-9)
-    from spectrata.cli.details import strongest_rows
+    from spectrata.stats.describe.strongest import strongest_rows
 
     top = [strongest_rows(ds)[0]["strongest"] for ds in (grown, one)]
     for found, expected in zip(*top, strict=True):

@@ -25,7 +25,7 @@ EDGES = np.array([[i, (i + k) % 12] for i in range(12) for k in (1, 3)])
 def run_watched(log, first, count, **arguments):
     """Passes with vectors that depend on their number alone; gives the watch."""
     model = torch.nn.Identity()
-    with watch(model, EDGES, [""], log=log, hops=1, algorithms="gft", states=(), **arguments) as w:
+    with watch(model, EDGES, [""], log=log, hops=1, algorithms="gft", states=(), mode="train", **arguments) as w:
         for step in range(first, first + count):
             with torch.no_grad():
                 model(torch.from_numpy(np.random.default_rng(step).standard_normal((12, 2))))

@@ -194,3 +194,12 @@ def test_p_is_uniform_for_independent_values():
     )
     for level in (0.05, 0.2, 0.5):
         assert abs(np.mean(p <= level) - level) < 0.03
+
+
+def test_words_that_other_orders_could_change_are_marked():
+    """Seeds 0 to 2 give some members of the club different words."""
+    words = [st.local(nx.karate_club_graph(), "club", weights=False, seed=seed).sel(hop=1) for seed in range(3)]
+    differ = np.any([one["verdict"].values != words[0]["verdict"].values for one in words], axis=0)
+    assert differ.any()
+    assert all(one["near_level"].values[differ].all() for one in words)
+    assert words[0]["near_level"].values.mean() < 0.5

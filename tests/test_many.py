@@ -19,6 +19,7 @@ from spectrata.cli.app import app
 from spectrata.core import registry
 from spectrata.core.hop import Output
 from spectrata.errors import OptionError, ResultError, SpectrataError
+from spectrata.inputs.graphs import as_graph
 from spectrata.many import work
 from spectrata.many.store import ResultStore, open_many
 from spectrata.results.schema import FIELDS, check, each_graph, options_of, view
@@ -248,6 +249,23 @@ def test_the_result_can_be_saved(tmp_path, name):
     for ds in results(tmp_path)[2]:
         again = st.open(st.save(ds, tmp_path / name))
         assert again.identical(ds.load())
+
+
+def test_a_store_of_weighted_graphs_takes_no_others(tmp_path):
+    """No argument changes, and the store's attribute would speak of weights that play no part."""
+    graph = nx.path_graph(4)
+    nx.set_edge_attributes(graph, {(0, 1): 2.0, (1, 2): 1.0, (2, 3): 3.0}, "w")
+    st.spectra_many([("path", as_graph(graph, weights="w"), range(4))], store=tmp_path / "run.zarr")
+    with pytest.raises(OptionError, match=r"another run \(other weights\)"):
+        st.spectra_many([("path", as_graph(graph, weights=False), range(4))], store=tmp_path / "run.zarr")
+
+
+@pytest.mark.parametrize("read", [st.summary, st.off_zero, st.merge_eigenspaces])
+def test_one_hop_of_many_graphs_is_selected_with_a_list(read):
+    ds = st.spectra_many(make_pairs(2), algorithms="gft", hops=2)
+    read(ds.sel(hop=[1]))
+    with pytest.raises(ResultError, match=r"no dimension hop; .* ds\.sel\(hop=\[1\]\)"):
+        read(ds.sel(hop=1))
 
 
 def test_a_store_names_the_call_that_opens_it(tmp_path):

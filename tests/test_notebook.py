@@ -68,10 +68,10 @@ def test_a_watched_model_shows_its_layers():
     from spectrata.torch import watch
 
     model = torch.nn.Linear(2, 3)
-    with watch(model, nx.cycle_graph(4), layers=[model], hops=1) as w:
+    with watch(model, nx.cycle_graph(4), layers=[model], hops=1, mode="train") as w:
         model(torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]]))
         w.step(loss=0.5)
     text = w._repr_html_()
-    assert "1 of 1 passes recorded" in text
+    assert "Watch: recorded 1 of 1 passes" in text
     assert "Linear" in text
     assert "Scores: loss" in text

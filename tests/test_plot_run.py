@@ -36,7 +36,9 @@ def test_the_map_shows_the_measure_and_the_scores(probe):
         with pytest.raises(OptionError):
             st.plot.training(probe.dataset, **wrong)
     with pytest.raises(ResultError, match=r"w\.dataset"):
-        st.plot.training(probe.snapshots)
+        st.plot.training(probe.over_layers())
+    for draw in (st.plot.training, st.plot.collapse):  # a log is opened as rows
+        assert draw(probe.snapshots).figure.get_suptitle() == draw(probe.dataset).figure.get_suptitle()
 
 
 def test_spectra_and_responses_in_bins_are_those_of_the_transform(probe):
@@ -118,6 +120,7 @@ def test_layers_are_drawn_against_their_control_and_the_levels():
         assert ends == ([-0.6, 2.6] if place == "last hidden" else [where - 0.4, where + 0.4])
         assert values.tolist() == [level[place]] * 2
     assert "conv2" in axes.figure.get_suptitle()
+    assert "below 0.00001 %" in [text.get_text() for text in axes.figure.legends[0].get_texts()]
     assert any("collapsed (below 2.2 %" in text.get_text() for text in axes.texts)
     assert "100 %" in [tick.get_text() for tick in axes.get_yticklabels()]
     assert st.plot.collapse(probe.dataset).get_ylabel() == axes.get_ylabel()

@@ -1,5 +1,7 @@
 """``stats.profile``: the same numbers as the verbs, each hop decomposed once, and the headline."""
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -8,7 +10,8 @@ import pytest
 import spectrata as st
 from spectrata.errors import OptionError
 from spectrata.stats.findings import Finding
-from spectrata.stats.findings.sentences import likeness_words
+from spectrata.stats.findings.sentences import likeness_words, scale_lines
+from spectrata.stats.findings.table import footnote
 from spectrata.stats.verbs.profile import profile
 
 KARATE = nx.karate_club_graph()
@@ -132,14 +135,54 @@ def rows(words, hops=None, value=0.5):
         (["alike", "alike", "unlike", "unlike"], None, 5, "alike up to 2 hops, unlike at 3 and 4 hops"),
         (["alike", "alike"], [1, 3], 9, "alike between neighbours, alike at 3 hops"),  # nothing is said of hop 2
         (["chance", "chance"], None, 2, "not distinguishable from chance"),
-        (["chance", "not beyond degree"], None, 2, "no likeness beyond degree"),
-        (["chance", "unlike only given degree"], None, 9, "unlike given degree at 2 hops"),
+        (
+            ["chance", "not beyond degree"],
+            None,
+            2,
+            "not distinguishable from chance between neighbours, alike at 2 hops (not shown beyond degree)",
+        ),
+        # The first hop leads, what shows only given degree comes last, and one hop is no "from 3 hops on".
+        (
+            ["not beyond degree", "alike only given degree", "not beyond degree"],
+            None,
+            3,
+            "alike between neighbours (not shown beyond degree), alike at 3 hops (not shown beyond degree), "
+            "alike only given degree at 2 hops",
+        ),
+        (
+            ["not beyond degree", "alike", "unlike only given degree"],
+            None,
+            9,
+            "alike between neighbours (not shown beyond degree), alike at 2 hops",
+        ),
         (["alike"], ["(0, 1]"], None, "alike at distance (0, 1]"),
         ([], None, None, "not tested"),
     ],
 )
 def test_the_headline(words, hops, diameter, said):
     assert likeness_words(rows(words, hops), diameter) == said
+
+
+@pytest.mark.parametrize(
+    ("statistics", "near", "said"),
+    [
+        (["smooth"], [], "Scale: smooth at hop 1; not tested at hop 2."),
+        (["smooth", "rough"], [], "Scale: smooth at hop 1; rough at hop 1; smooth and rough together: more energy than "
+         "chance in the lowest and in the highest quarter of frequencies at hop 1; not tested at hop 2."),
+        (["smooth"], ["smooth"], "Scale: smooth (near .05) at hop 1;"),
+        ([], ["smooth"], ""),
+    ],
+)  # fmt: skip
+def test_the_scale_line(statistics, near, said):
+    found = rows(["chance", "chance"])
+    found = [replace(one, kind="chance", statistic="r") for one in found]
+    for name in ("smooth", "rough"):
+        kind = name if name in statistics else "chance"
+        found.append(Finding(kind, "", 1, beyond_degree=True, statistic=name, near_level=name in near))
+    line = " ".join(scale_lines(found, "degree"))
+    assert line.startswith(said)
+    assert bool(line) == bool(said)
+    assert ("near .05" in footnote(found, "degree", 4)) == ("near .05" in line)
 
 
 def test_r_of_the_other_sign_is_named_by_its_side_of_chance():

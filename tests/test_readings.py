@@ -37,7 +37,7 @@ def test_the_degrees_of_les_miserables_go_not_beyond_degree():
     assert not frame["beyond_degree"].any()
     assert set(frame.loc[frame["statistic"] == "r", "verdict"]) == {"not beyond degree", "chance"}
     assert frame["p_given"].isna().all()
-    assert "One node (Valjean) holds 60 % of the variation." in str(found)
+    assert "One node (Valjean) holds 60 % of the variation at the ends of pairs." in " ".join(str(found).split())
 
 
 def test_measures_of_homophily_against_loops():
@@ -211,7 +211,38 @@ def test_a_dominating_node_is_named():
     graph = nx.barabasi_albert_graph(60, 2, seed=1)
     values = np.random.default_rng(0).normal(size=60)
     values[7] = 200.0
-    assert "One node (7) holds 98 % of the variation." in str(st.diagnose(graph, values, hops=1))
+    assert "One node (7) holds 98 % of the variation at the ends of pairs." in str(st.diagnose(graph, values, hops=1))
+
+
+def test_undefined_and_weak_hops_say_so():
+    graph = nx.path_graph(12)
+    graph.add_node(12)
+    found = str(st.diagnose(graph, {node: float(node == 12) for node in graph}, hops=2)).splitlines()
+    assert found[1:3] == [f"  {hop}  no variance among nodes with a pair" for hop in (1, 2)]
+    assert "Fewer than 20 pairs at hops 1 and 2: weak evidence." in found
+
+
+@pytest.mark.parametrize(
+    ("weights", "given", "said"),
+    [
+        (False, "degree", "degree: number (or weight) of neighbours"),
+        (True, "degree", "Degree is the sum of a node's edge weights."),
+        (False, "side", "Given: side accounted for, degree not."),
+        (True, ["degree", "side"], "Given: degree, side accounted for. Degree is the sum of a node's edge weights."),
+    ],
+)
+def test_what_the_second_test_accounts_for_is_printed(weights, given, said):
+    table = pd.DataFrame({"node": list(KARATE), "side": [KARATE.nodes[node]["club"] for node in KARATE]})
+    table["age"], table["degree"] = np.arange(34.0), 1.0
+    found = st.diagnose(KARATE, table, hops=1, weights=weights, given=given)
+    text = " ".join(str(found).split())
+    assert said in text
+    assert "p: false discovery rate (q) over 2 columns, each corrected over its own tests (r and scale at each" in text
+    if given == "side":
+        again = st.diagnose(KARATE, table, hops=1, weights=weights, given=table[["node", "side"]])
+        assert again.to_frame()["p_given"].equals(found.to_frame()["p_given"])
+    with pytest.raises(OptionError, match="given='sides' is no node attribute, column of the signal, or file"):
+        st.correlogram(KARATE, table, hops=1, weights=weights, given="sides")
 
 
 def test_a_constant_signal_says_why_it_is_not_judged():

@@ -184,6 +184,14 @@ def test_a_result_changed_with_xarray_can_be_saved_again(result, tmp_path):
     xr.testing.assert_identical(st.open(st.save(changed, tmp_path / "b.nc")), changed)
 
 
+def test_what_is_no_dataset_is_not_saved(tmp_path):
+    graph = nx.path_graph(4)
+    for other in (st.filter_signal(graph, range(4), band=(0, 1)), st.rank_columns(graph, np.eye(4)), {}):
+        with pytest.raises(ResultError, match="is not a result, which is a Dataset"):
+            st.save(other, tmp_path / "r.nc")
+    assert not list(tmp_path.iterdir())
+
+
 def test_names_that_files_cannot_hold_are_written_out(tmp_path):
     ds = st.spectra(nx.relabel_nodes(nx.path_graph(3), {0: "a\0b", 1: "\ud800", 2: "c"}), [1.0, 2.0, 4.0])
     assert ds["node"].values.tolist() == ["a\\x00b", "\\ud800", "c"]

@@ -214,7 +214,7 @@ class TestRowsFindTheirNodes:
         for given_as in self.forms([7, 40, 3, 12], [7.5, 40.5, 3.5, 12.5], head, tmp_path):
             assert as_signal(given_as, NUMBERED).values.ravel().tolist() == [12.5, 7.5, 3.5, 40.5]
 
-    @pytest.mark.parametrize("ids", [list("wxyz"), ["a", "b", "c", "d!"], [100, 101, 102, 103], ["a", "b", "b", "d"]])
+    @pytest.mark.parametrize("ids", [list("wxyz"), [100, 101, 102, 103], ["a", "w", "x", "y"]])
     def test_names_of_other_nodes_are_shown_with_those_of_the_graph(self, ids, tmp_path) -> None:
         frame, _, arrow, table, parquet = self.forms(ids, [0.5, 1.5, 2.5, 3.5], "cell", tmp_path)
         for given_as in (frame, arrow, table, parquet):
@@ -222,6 +222,63 @@ class TestRowsFindTheirNodes:
                 UnknownNameError, match=rf"'cell'.*{ids[0]}.*nodes are 'd', 'c', 'b', 'a'.*nodes='order'"
             ):
                 as_signal(given_as, NAMED)
+
+    @pytest.mark.parametrize(
+        ("ids", "error", "words"),
+        [
+            (["a", "b", "c", "d!"], UnknownNameError, r"1 node .*\('d'\) and 1 name .*\('d!'\).*'d!' may be 'd'"),
+            (["a", "b", "c", "\u0434"], UnknownNameError, r"\('d'\) and 1 name .* use the graph's own names"),
+            (["a", "b", "c"], UnknownNameError, r"1 node of the graph is not in the signal \('d'\)"),
+            ([*"abcd", "total"], UnknownNameError, r"1 name of the signal is not in the graph \('total'\)"),
+            (["a", "b", "b", "d"], DuplicateNameError, "'b' twice, at {} and {}"),
+        ],
+    )
+    def test_a_column_that_mostly_names_nodes_is_told_where_it_differs(self, ids, error, words, tmp_path) -> None:
+        frame, _, arrow, table, parquet = self.forms(ids, [0.5 + row for row in range(len(ids))], "cell", tmp_path)
+        for given_as in (frame, arrow, table, parquet):
+            at = ("lines 3", "4") if given_as is table else ("rows 1", "2")
+            with pytest.raises(error, match=words.format(*at)) as caught:
+                as_signal(given_as, NAMED)
+            assert "order" not in str(caught.value)
+
+    def test_a_whole_number_column_that_mostly_names_nodes(self) -> None:
+        ranks = optional("pandas").DataFrame({"rank": range(1, 21), "x": np.zeros(20)})
+        with pytest.raises(UnknownNameError, match=r"1 node .*\(0\) and 1 name .*\(20\).*nodes='order' if 'rank' is a"):
+            as_signal(ranks, as_graph(nx.cycle_graph(20)))
+
+    def test_a_header_that_was_read_as_an_edge_is_named(self, tmp_path) -> None:
+        (tmp_path / "edges.csv").write_text("giver,receiver\na,b\nb,c\nc,d\n")
+        with pytest.warns(SpectrataWarning, match="line 1 is read as an edge"):
+            graph = as_graph(tmp_path / "edges.csv")
+        with pytest.raises(UnknownNameError, match=r"'giver' and 'receiver' .* header .* source and target"):
+            as_signal(IDS, graph)
+
+    @pytest.mark.parametrize("head", ["", "row", "x"])
+    def test_names_in_another_column_are_never_a_signal(self, head, tmp_path) -> None:
+        pandas = optional("pandas")
+        ring, ids = as_graph(nx.cycle_graph(4)), [2, 0, 3, 1]
+        frame = pandas.DataFrame(
+            {head: range(4) if head != "x" else [2.5, 0.5, 3.5, 1.5], "id": ids, "y": [20.5, 0.5, 30.5, 10.5]}
+        )
+        frame.to_csv(tmp_path / "s.csv", index=False)
+        for given_as in (frame, tmp_path / "s.csv"):
+            with pytest.raises(OptionError, match=r"'id' .*nodes='id'.*nodes='(order|column)'"):
+                as_signal(given_as, ring)
+            assert as_signal(given_as, ring, nodes="id").values[0, :, -1].tolist() == [0.5, 10.5, 20.5, 30.5]
+        in_order = frame.sort_values("id", ignore_index=True).drop(columns=head)
+        assert as_signal(in_order[["y", "id"]], ring).values.shape == (1, 4, 2)  # one order: no doubt
+
+    @pytest.mark.parametrize(
+        "cells", [["9,25", "8", "7,5", "9,25"], ["1.5", "2.5", "1.5", "2.0"], ["10%", "20 %", "5%", "1"]]
+    )
+    @pytest.mark.parametrize("texts", [True, False])
+    def test_numbers_in_another_form_are_no_labels(self, cells, texts, tmp_path) -> None:
+        frame = optional("pandas").DataFrame({"who": list("abcd"), "x": cells})
+        frame.to_csv(tmp_path / "s.csv", sep=";", index=False)
+        for given_as in (frame, tmp_path / "s.csv"):
+            if given_as is frame or cells[0] != "1.5":
+                with pytest.raises(SignalTypeError, match=f"Column 'x' .*numbers as text, such as '{cells[0]}'"):
+                    as_signal(given_as, NAMED, texts=texts)
 
     def test_ids_as_decimal_numbers_are_never_a_signal(self, tmp_path) -> None:
         for given_as in self.forms([7.0, 40.0, 3.0, 12.0], [7.5, 40.5, 3.5, 12.5], "cell", tmp_path):
@@ -241,7 +298,7 @@ class TestRowsFindTheirNodes:
     def test_a_list_of_ids_with_one_twice_is_no_signal(self) -> None:
         ring = as_graph(nx.cycle_graph(20))
         ids = [*range(1, 20), 7]
-        with pytest.raises(UnknownNameError, match="does not name them"):
+        with pytest.raises(DuplicateNameError, match="7 twice, at rows 6 and 19"):
             as_signal(optional("pandas").DataFrame({"cell": ids, "x": np.zeros(20)}), ring)
         counts = [place % 10 for place in range(20)]
         assert as_signal(optional("pandas").DataFrame({"count": counts, "x": np.zeros(20)}), ring).values.shape[2] == 2

@@ -43,7 +43,7 @@ def test_spectra_of_mini_batches_are_refused_and_lead_on():
     with pytest.raises(OptionError, match="not an array"):
         Recorder(None, weights=np.ones(3))
     batch, model = Batch.from_data_list(small_graphs()), Graphs()
-    with watch(model, batch) as w:
+    with watch(model, batch, mode="train") as w:
         model(batch.x, batch.edge_index, batch.batch)
     with pytest.raises(ResultError, match="table"):
         w.report("never.html")
@@ -54,7 +54,7 @@ def test_spectra_of_mini_batches_are_refused_and_lead_on():
 def test_a_shuffled_loader_is_logged(tmp_path):
     model = Graphs()
     loader = DataLoader(small_graphs() * 4, batch_size=5, shuffle=True)
-    with watch(model, loader, log=tmp_path / "run.zarr", flush_every=3) as w:
+    with watch(model, loader, log=tmp_path / "run.zarr", flush_every=3, mode="train") as w:
         for epoch in range(2):
             w.step(epoch=epoch)
             for batch in loader:
@@ -72,7 +72,7 @@ def test_graphs_are_read_from_data_objects_and_keywords():
         (ByData(Graphs(), "x", "edge_index", "batch"), "inner.", lambda m: m(batch)),
         (Graphs(), "", lambda m: m(x=batch.x, edge_index=batch.edge_index, batch=batch.batch)),
     ):
-        with watch(model) as w:
+        with watch(model, mode="train") as w:
             call(model)
         names = [f"{before}conv1", f"{before}conv1/hidden", f"{before}conv2"]
         assert w.dataset["layer"].values.tolist() == ["input", *names]

@@ -43,7 +43,7 @@ def test_recording_changes_no_weight_and_counts_its_cost(cora, strat, monkeypatc
     torch.set_num_threads(1)
     monkeypatch.setenv("SPECTRATA_THREADS", "1")
     try:
-        model, w = trained(cora, 40, lambda model: watch(model, strat, every=10))
+        model, w = trained(cora, 40, lambda model: watch(model, strat, every=10, mode="train"))
         plain, _ = trained(cora, 40)  # with as many threads: sums depend on them
     finally:
         torch.set_num_threads(before)

@@ -75,13 +75,21 @@ def test_the_trainer_runs_the_callback(tmp_path, mode, passes):
 
 
 def test_the_graph_is_read_from_the_batch(tmp_path):
-    callback = SpectrumCallback(every=2)
+    callback = SpectrumCallback(every=2, mode="train")
     fit(tmp_path, callback)
     assert callback.watch.dataset["off_zero_live"].sizes["epoch"] == 2
 
 
+def test_by_default_the_end_is_evaluated(tmp_path):
+    callback = SpectrumCallback(small_data())
+    fit(tmp_path, callback)
+    assert callback.watch.over_layers().attrs["pass_mode"] == "eval"
+    assert "off_zero_live_control" in callback.watch.over_layers()
+    assert not callback.watch.problems
+
+
 def test_an_exception_leaves_no_hook_and_keeps_what_was_recorded(tmp_path):
-    callback = SpectrumCallback(small_data(), hops=1)
+    callback = SpectrumCallback(small_data(), mode="train")
     with pytest.raises(RuntimeError, match="mine"):
         fit(tmp_path, callback, broken=True)
     assert callback.watch.dataset.sizes["epoch"] == 2

@@ -27,7 +27,7 @@ def run(log, epochs, seed=0, **arguments):
     """A short watched run; gives the watch."""
     torch.manual_seed(seed)
     model, data = Net(), small_data()
-    with watch(model, data, log=log, states=(), **arguments) as w:
+    with watch(model, data, log=log, states=(), mode="train", **arguments) as w:
         fit(model, data, epochs, before=lambda epoch: w.step(epoch=epoch))
     return w
 
@@ -96,7 +96,7 @@ def test_a_resumed_run_continues_the_log(tmp_path):
 def test_labels_that_come_late_reach_the_log(tmp_path):
     path = tmp_path / "run.zarr"
     model, data = Net(), small_data()
-    with watch(model, data, log=path, flush_every=1, states=()) as w:
+    with watch(model, data, log=path, flush_every=1, states=(), mode="train") as w:
         fit(model, data, 3, after=lambda epoch: w.step(epoch=epoch + 100))
         assert w.dataset["epoch"].values.tolist() == [100, 101, 102]
     found = st.open(path)
@@ -145,7 +145,7 @@ KILLED = textwrap.dedent(
     torch.manual_seed(0)
     model = PlainNet()
     arguments = {"algorithms": "gft"} if sys.argv[3] == "spectra" else {}
-    with watch(model, EDGES, log=sys.argv[1], states=(), **arguments) as w:
+    with watch(model, EDGES, log=sys.argv[1], states=(), mode="train", **arguments) as w:
         fit_plain(model, 1000, after)
     """
 )
@@ -174,7 +174,7 @@ def test_a_kill_loses_nothing_that_was_recorded(tmp_path, kind):
     assert json.loads(found.attrs["scores"])["loss"] == [epoch / 2 for epoch in range(13)]
     torch.manual_seed(0)  # the same run, never killed
     model = PlainNet()
-    with watch(model, EDGES, states=(), **({"algorithms": "gft"} if kind == "spectra" else {})) as w:
+    with watch(model, EDGES, states=(), mode="train", **({"algorithms": "gft"} if kind == "spectra" else {})) as w:
         fit_plain(model, 13)
     name = "magnitude" if kind == "spectra" else "effective_rank"
     np.testing.assert_allclose(found[name].values, w.snapshots[name].values, rtol=1e-6, atol=1e-9)

@@ -19,7 +19,7 @@ from torch_models import Net, fit, small_data
 @pytest.fixture(scope="module")
 def watched():
     model, data = Net(), small_data()
-    with watch(model, data, hops=1) as w:
+    with watch(model, data, hops=1, mode="train") as w:
         fit(model, data, 2, after=lambda epoch: w.step(epoch=epoch))
     return w
 
@@ -37,7 +37,7 @@ def test_layers_modes_and_steps_that_were_not_recorded_are_named(watched):
 
 def test_one_zarr_log_is_enough(tmp_path):
     with pytest.raises(OptionError, match=r"One Zarr log is enough; give a single path that ends in \.zarr"):
-        watch(Net(), small_data(), log=[tmp_path / "a.zarr", tmp_path / "b.zarr"])
+        watch(Net(), small_data(), log=[tmp_path / "a.zarr", tmp_path / "b.zarr"], mode="train")
 
 
 @pytest.mark.parametrize("given", [{"samples": 0}, {"hops": 0}])
@@ -71,9 +71,9 @@ def test_several_kinds_of_edges_lead_to_a_graph_that_can_be_watched():
     data["paper", "by", "author"].edge_index = torch.tensor([[0, 2, 4], [0, 1, 2]])
     model = HeteroConv({kind: SAGEConv((4, 4), 5) for kind in data.edge_types})
     with pytest.raises(OptionError, match="has no one Laplacian") as told:
-        watch(model, data)
+        watch(model, data, mode="train")
     graph = eval(re.search(r"watch\(model, (.*), \.\.\.\)", str(told.value))[1], {"data": data})
-    with watch(model, st.Stratification(graph, undirected=True)) as w:
+    with watch(model, st.Stratification(graph, undirected=True), mode="train") as w:
         model(data.x_dict, data.edge_index_dict)
     assert {"convs.<paper___cites___paper>", "convs.<author___writes___paper>"} <= set(w.dataset["layer"].values)
 
@@ -89,11 +89,11 @@ def test_kinds_of_edges_between_two_kinds_of_nodes_lead_on_too():
     data["paper", "by", "author"].edge_index = ends.flip(0)
     model = HeteroConv({kind: SAGEConv((4, 4), 5) for kind in data.edge_types})
     with pytest.raises(OptionError, match="joins nodes of one kind") as told:
-        watch(model, data)
+        watch(model, data, mode="train")
     form, graph = re.search(r"data = (.*) of torch.*watch\(model, (.*), \.\.\.\)", str(told.value)).groups()
     names = {"TYPE": ("author", "writes", "paper"), "REVERSED": ("paper", "by", "author")}
     data = eval(form, {"AddMetaPaths": AddMetaPaths, "data": data} | names)
-    with pytest.warns(SpectrataWarning, match="Dropped"), watch(model, eval(graph, {"data": data})) as w:
+    with pytest.warns(SpectrataWarning, match="Dropped"), watch(model, eval(graph, {"data": data}), mode="train") as w:
         model(data.x_dict, {kind: data[kind].edge_index for kind in names.values()})
     assert w.dataset["off_zero_live"].sel(layer="convs.<paper___by___author>").notnull().all()
 

@@ -46,7 +46,7 @@ class Layered(torch.nn.Module):
 def test_hidden_states_are_what_the_next_layer_is_given(data):
     torch.manual_seed(0)
     model = Layered()
-    with watch(model, data) as w:
+    with watch(model, data, mode="train") as w:
         model(data.x, data.edge_index)
     found = w.over_layers()
     names = ["input", "convs.0", "convs.0/hidden", "convs.1", "convs.1/hidden", "head"]
@@ -79,7 +79,7 @@ def test_states_follow_branches_residuals_and_encoders(data):
             return x + self.conv2(x, start, edge_index)
 
     model = Residual()
-    with watch(model, data, hops=1) as w:
+    with watch(model, data, hops=1, mode="train") as w:
         out = model(data.x, data.edge_index)
     found = w.over_layers()
     assert found["snapshot"].values.tolist() == [
@@ -87,14 +87,14 @@ def test_states_follow_branches_residuals_and_encoders(data):
     ]  # fmt: skip
     want = off_zero(data, out.detach())
     assert float(found["off_zero_live"].sel(snapshot="output")) == pytest.approx(want, rel=1e-5)
-    with watch(model, data, hops=1, states=["output"]) as w:
+    with watch(model, data, hops=1, states=["output"], mode="train") as w:
         model(data.x, data.edge_index)
     assert w.over_layers()["snapshot"].values.tolist() == ["conv1", "conv2", "output"]
 
 
 def test_the_input_is_copied_when_it_changes(data):
     model = Net()
-    with watch(model, data, hops=1) as w:
+    with watch(model, data, hops=1, mode="train") as w:
         for epoch in range(4):
             model(data.x if epoch < 2 else data.x + epoch // 3, data.edge_index)
             w.step(epoch=epoch)
@@ -109,9 +109,9 @@ def test_the_input_is_copied_when_it_changes(data):
 def test_patterns_choose_layers(data):
     model = Layered(depth=3)
     for pattern, names in (("convs.*", ["convs.0", "convs.1", "convs.2"]), ("convs.[12]", ["convs.1", "convs.2"])):
-        assert list(watch(model, data, layers=pattern).layers) == names
+        assert list(watch(model, data, layers=pattern, mode="train").layers) == names
     with pytest.raises(OptionError, match=r"No module of the model matches 'nets\.\*'"):
-        watch(model, data, layers="nets.*")
+        watch(model, data, layers="nets.*", mode="train")
 
 
 def everything(model, optimizer=None):
@@ -174,7 +174,7 @@ def test_evaluations_are_the_model_in_evaluation_mode(data):
             ends[epoch] = off_zero(data, copied.states[-1])
         w.step(epoch=epoch, acc=epoch / 10, loss=1.0)
 
-    with watch(model, data, every=2, mode="train", evaluate=3) as w:
+    with watch(model, data, every=2, mode="train", evaluate=3, control=None) as w:
         fit(model, data, 8, after=after)
     found = w.over_epochs("convs.1/hidden")
     assert found["snapshot"].values.tolist() == [2, 5, 7]
@@ -217,7 +217,7 @@ def test_an_evaluation_that_fails_is_a_problem_and_no_error(data):
 
 def test_copies_and_files_of_a_watched_model(data, tmp_path):
     model = Net()
-    with watch(model, data, hops=1) as w:
+    with watch(model, data, hops=1, mode="train") as w:
         fit(model, data, 2)
         twin = copy.deepcopy(model)
         averaged = torch.optim.swa_utils.AveragedModel(model)
@@ -250,11 +250,11 @@ def test_signals_are_kept_on_request(data, tmp_path):
 def test_scores_reach_the_log_and_survive(data, tmp_path):
     path = tmp_path / "run.zarr"
     model = Net()
-    with watch(model, data, hops=1, log=path) as w:
+    with watch(model, data, hops=1, log=path, mode="train") as w:
         fit(model, data, 3, after=lambda epoch: w.step(epoch=epoch, acc=torch.tensor(epoch / 4)))
     held = with_scores(st.open(path))
     np.testing.assert_allclose(held["acc"].values, held["epoch"].values / 4)
-    left = watch(model, data, hops=1, log=path)
+    left = watch(model, data, hops=1, log=path, mode="train")
     left.start()
     fit(model, data, 2, after=lambda epoch: left.step(epoch=epoch + 3, acc=0.9, loss=0.1))
     left.listener.detach()
@@ -263,7 +263,7 @@ def test_scores_reach_the_log_and_survive(data, tmp_path):
     assert found["epoch"].values.max() == 4
     np.testing.assert_allclose(found["acc"].values, np.where(found["epoch"] < 3, found["epoch"] / 4, 0.9))
     assert np.isnan(found["loss"].values[found["epoch"].values < 3]).all()
-    with watch(model, data, hops=1, log=path) as again:
+    with watch(model, data, hops=1, log=path, mode="train") as again:
         fit(model, data, 1, after=lambda epoch: again.step(epoch=5, acc=1.0))
         with pytest.raises(OptionError, match="dead_rows"):
             again.step(epoch=6, dead_rows=1)
@@ -274,18 +274,24 @@ def test_scores_reach_the_log_and_survive(data, tmp_path):
 
 
 def test_a_log_of_another_model_is_refused(data, tmp_path):
-    with watch(Net(), data, hops=1, log=tmp_path / "run.zarr") as w:
+    with watch(Net(), data, hops=1, log=tmp_path / "run.zarr", mode="train") as w:
         w.listener.model(data.x, data.edge_index)
     with pytest.raises(ResultError, match="another model"):
-        watch(Net(hidden=17), data, hops=1, log=tmp_path / "run.zarr")
+        watch(Net(hidden=17), data, hops=1, log=tmp_path / "run.zarr", mode="train")
 
 
 def test_a_graph_of_another_size_and_nothing_but_nan_are_reported(data):
     model = Net()
-    with pytest.warns(SpectrataWarning, match="the graph has 12 nodes.*30, 16"), watch(model, nx.path_graph(12)) as w:
+    with (
+        pytest.warns(SpectrataWarning, match="the graph has 12 nodes.*30, 16"),
+        watch(model, nx.path_graph(12), mode="train") as w,
+    ):
         model(data.x, data.edge_index)
     assert any("12 nodes" in problem for problem in w.problems)
-    with pytest.warns(SpectrataWarning, match="every activation of every layer has NaN"), watch(model, data) as w:
+    with (
+        pytest.warns(SpectrataWarning, match="every activation of every layer has NaN"),
+        watch(model, data, mode="train") as w,
+    ):
         model(data.x * torch.nan, data.edge_index)
     assert any("NaN" in problem for problem in w.problems)
 
@@ -297,7 +303,7 @@ def test_large_graphs_are_read_in_bands(data, monkeypatch, tmp_path):
     model = Net()
     path = tmp_path / "run.zarr"
     with pytest.warns(SpectrataWarning, match=r"spectra are computed in 32 bands"):
-        w = watch(model, data, evaluate=True, mode="both", algorithms="gft", log=path)
+        w = watch(model, data, evaluate=True, mode="both", control=None, algorithms="gft", log=path)
     with w:
         fit(model, data, 3)
     assert w.strat is None
@@ -316,15 +322,15 @@ def test_large_graphs_are_read_in_bands(data, monkeypatch, tmp_path):
     )
     assert st.open(path).sizes["snapshot"] == w.snapshots.sizes["snapshot"]
     with pytest.warns(SpectrataWarning, match="bands"):  # and a later run continues it
-        again = watch(model, data, algorithms="gft", log=path)
+        again = watch(model, data, algorithms="gft", log=path, mode="train")
     with again:
         model.train()(data.x, data.edge_index)
     assert len(set(again.snapshots["step"].values.tolist())) == 5
-    with watch(model, st.Stratification(data, hops=1), algorithms="gft") as w:
+    with watch(model, st.Stratification(data, hops=1), algorithms="gft", mode="train") as w:
         model(data.x, data.edge_index)
     assert w.dataset.sizes["component"] == 30
     with pytest.raises(OptionError, match="give a Stratification"):
-        watch(model, data, algorithms="adj_diff")
+        watch(model, data, algorithms="adj_diff", mode="train")
 
 
 def test_neighbour_batches_have_every_measure_and_evaluations(data):
@@ -351,7 +357,7 @@ def test_neighbour_batches_have_every_measure_and_evaluations(data):
 def test_readers_take_the_dataset(data, tmp_path):
     torch.manual_seed(0)
     model = Layered()
-    with watch(model, data, hops=2, mode="both", algorithms="gft", evaluate=2) as w:
+    with watch(model, data, hops=2, mode="both", algorithms="gft", evaluate=2, control=None) as w:
         fit(model, data, 4, after=lambda epoch: w.step(epoch=epoch, acc=epoch / 4))
     grid = w.dataset
     assert st.plot.training(grid).figure.get_suptitle().startswith("Layered: acc 0.75\nconvs")
@@ -367,23 +373,23 @@ def test_a_stratification_has_its_own_hops(data):
     strat = st.Stratification(data, hops=2)
     for hops in (1, [1], None):
         with pytest.raises(OptionError, match="A Stratification has its graph read already; leave out hops"):
-            watch(Net(), strat, hops=hops)
-    assert watch(Net(), strat).strat is strat
+            watch(Net(), strat, hops=hops, mode="train")
+    assert watch(Net(), strat, mode="train").strat is strat
 
 
 def test_what_was_recorded_is_counted_by_its_kind(data):
     """Passes and extra evaluations, of a run with both, of evaluations alone, and of activations given by hand."""
     with watch(Net(), data, every=2, mode="train", evaluate=2, control="no_messages") as both:
         fit(both.plain, data, 4, after=lambda epoch: both.step(epoch=epoch))
-    assert "(2 of 4 passes and 4 evaluations, " in str(both.overhead)
-    with watch(Net(), data, hops=1, mode="none", evaluate=1) as alone:
+    assert "(2 of 4 passes, evaluations: 2, controls: 2; " in str(both.overhead)
+    with watch(Net(), data, hops=1, control=None, evaluate=1) as alone:
         fit(alone.plain, data, 3, after=lambda epoch: alone.step(epoch=epoch))
-    assert "(3 evaluations, " in str(alone.overhead)
-    assert "Watch: 3 evaluations recorded" in alone._repr_html_()
+    assert "(evaluations: 3; " in str(alone.overhead)
+    assert "Watch: recorded evaluations: 3" in alone._repr_html_()
     assert not alone.problems
     probe = Recorder(data, hops=1)
     probe.record({"x": data.x})
-    assert "(1 of 1 passes, 1 activations)" in str(probe.overhead)
+    assert "(1 of 1 passes; 1 activations)" in str(probe.overhead)
 
 
 def test_operators_of_measures_follow_the_activations():

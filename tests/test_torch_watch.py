@@ -31,7 +31,7 @@ def test_weights_gradients_and_random_state_are_bit_identical(data):
         np.random.seed(0)  # noqa: NPY002
         model = Net()
         if watched:
-            with watch(model, data, every=2, flush_every=3) as w:
+            with watch(model, data, every=2, flush_every=3, mode="train") as w:
                 fit(model, data, 25, after=lambda epoch: w.step(epoch=epoch))
         else:
             fit(model, data, 25)
@@ -54,7 +54,7 @@ def test_the_spectra_are_those_of_the_activations(data):
     torch.manual_seed(0)
     model, heard = Net(), []
     model.conv1.register_forward_hook(lambda module, args, out: heard.append(out.detach().numpy().copy()))
-    with watch(model, data, hops=2, algorithms=("gft", "adj_diff")) as w:
+    with watch(model, data, hops=2, algorithms=("gft", "adj_diff"), mode="train") as w:
         fit(model, data, 12)
     strat = st.Stratification(data, hops=2)
     want = strat.spectra(np.stack(heard).astype(float), ("gft", "adj_diff"))
@@ -153,7 +153,7 @@ def test_other_algorithms_and_options_go_through_the_package(data):
         "ens": {"weights": "fast"},
         "adj_diff": {"scaling": "eigenvalue"},
     }
-    with watch(model, data, hops=1, **arguments) as w:
+    with watch(model, data, hops=1, mode="train", **arguments) as w:
         fit(model, data, 3)
     assert list(w.dataset["algorithm"].values) == ["gft", "adj_diff", "ens"]
     assert np.isnan(w.snapshots["magnitude"].loc["adj_diff"].values[..., 0]).all()
@@ -162,7 +162,7 @@ def test_other_algorithms_and_options_go_through_the_package(data):
 
 def test_shape_of_the_dataset_and_composition_with_the_analyses(data, tmp_path):
     model = Net()
-    with watch(model, data, every=2, algorithms=("gft", "adj_diff")) as w:
+    with watch(model, data, every=2, algorithms=("gft", "adj_diff"), mode="train") as w:
         fit(model, data, 8)
     assert w.dataset["magnitude"].dims == ("algorithm", "layer", "step", "hop", "component")
     assert w.dataset["layer"].values.tolist() == ["input", "conv1", "conv1/hidden", "conv2"]
@@ -188,7 +188,7 @@ def test_shape_of_the_dataset_and_composition_with_the_analyses(data, tmp_path):
 @pytest.mark.parametrize("first", [True, False])
 def test_labels_by_hand_before_or_after_the_pass(data, first):
     model = Net()
-    with watch(model, data, flush_every=1) as w:
+    with watch(model, data, flush_every=1, mode="train") as w:
         label = {"before" if first else "after": lambda epoch: w.step(epoch=10 * epoch)}
         fit(model, data, 4, **label)
     assert w.dataset["epoch"].values.tolist() == [0, 10, 20, 30]
@@ -198,7 +198,7 @@ def test_labels_by_hand_before_or_after_the_pass(data, first):
 
 def test_several_passes_with_one_label_stay_steps(data):
     model = Net()
-    with watch(model, data) as w:
+    with watch(model, data, mode="train") as w:
         for epoch in range(2):
             w.step(epoch=epoch)
             fit(model, data, 3)
@@ -234,7 +234,7 @@ def test_dead_rows_and_nan_are_nan_with_a_status(data):
             return self.out(x)
 
     model = Dying()
-    with watch(model, data, layers=["out"], states=(), algorithms="gft") as w:
+    with watch(model, data, layers=["out"], states=(), algorithms="gft", mode="train") as w:
         for mode in ("fine", "dead", "nan", "fine"):
             model.mode = mode
             model(data.x, data.edge_index)
@@ -244,7 +244,7 @@ def test_dead_rows_and_nan_are_nan_with_a_status(data):
     assert bad.tolist() == [False, False, True, False]
     assert np.isnan(w.table()["off_zero"]).sum() == w.dataset.sizes["hop"]
     assert w.snapshots["dead_rows"].values[:2].tolist() == [0.0, 1 / 30]
-    with watch(model, data, layers=["out"], states=(), algorithms="gft", zero_vectors="nan") as w:
+    with watch(model, data, layers=["out"], states=(), algorithms="gft", zero_vectors="nan", mode="train") as w:
         model.mode = "dead"
         model(data.x, data.edge_index)
     assert w.snapshots["status"].values[0, 0, 0] == "undefined: zero vector"
@@ -253,7 +253,7 @@ def test_dead_rows_and_nan_are_nan_with_a_status(data):
 def test_hooks_go_on_exit_and_after_an_exception(data):
     model = Net()
     before = hooks(model)
-    with pytest.raises(RuntimeError, match="mine"), watch(model, data) as w:  # noqa: PT012
+    with pytest.raises(RuntimeError, match="mine"), watch(model, data, mode="train") as w:  # noqa: PT012
         fit(model, data, 3)
         assert hooks(model) > before
         raise RuntimeError("mine")
@@ -263,7 +263,7 @@ def test_hooks_go_on_exit_and_after_an_exception(data):
 
 def test_an_exception_inside_the_model_drops_that_pass_alone(data):
     model = Net()
-    with watch(model, data) as w:
+    with watch(model, data, mode="train") as w:
         model(data.x, data.edge_index)
         with pytest.raises(RuntimeError):
             model(data.x[:, :5], data.edge_index)
@@ -274,9 +274,54 @@ def test_an_exception_inside_the_model_drops_that_pass_alone(data):
 def test_a_failure_of_ours_never_reaches_the_model(data, monkeypatch):
     model = Net()
     monkeypatch.setattr("spectrata.torch.watching.passes.copied", None)
-    with pytest.warns(SpectrataWarning, match="not callable"), watch(model, data):
+    with pytest.warns(SpectrataWarning, match="not callable"), watch(model, data, mode="train"):
         out = model(data.x, data.edge_index)
     assert out.shape == (30, 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32])
+def test_by_default_evaluations_and_a_control_at_the_end_are_recorded(data, dtype):
+    """Every tenth epoch, then half as often; no pass with dropout is recorded, and weights are bit-identical."""
+    data.edge_index, ends = data.edge_index.to(dtype), []
+    for watched in (False, True):
+        torch.manual_seed(0)
+        model = Net()
+        if watched:
+            with watch(model, data) as w:
+                fit(model, data, 145, after=lambda epoch: w.step(epoch=epoch))
+        else:
+            fit(model, data, 145)
+        ends.append(list(model.parameters()))
+    assert all(map(torch.equal, *ends))
+    assert w.over_epochs("conv1")["epoch"].values.tolist() == [*range(9, 100, 10), 119, 139, 144]
+    assert w.over_epochs("conv1", mode="control")["epoch"].values.tolist() == [144]
+    assert set(w.snapshots["mode"].values.tolist()) == {"eval", "control"}
+    assert "evaluations: 13, controls: 1" in str(w.overhead)
+    assert not w.problems
+
+
+def test_a_control_follows_evaluations_with_a_low_layer(data):
+    model = Net()
+    model.conv2.bias.data += 1e3
+    with watch(model, data) as w:
+        fit(model, data, 30, after=lambda epoch: w.step(epoch=epoch))
+    assert w.over_epochs("conv2", mode="control")["epoch"].values.tolist() == [9, 19, 29]
+    (found,) = st.diagnose(w.over_layers().assign_attrs(epochs=60)).of("collapsed")
+    assert found.text.endswith("control without messages: too (no loss given: end of training not checked)")
+
+
+@pytest.mark.parametrize("stepping", [True, False])
+def test_a_model_without_edges_has_no_control(data, stepping):
+    """Also where nobody calls w.step: the end of the block is evaluated."""
+    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3))
+    with watch(model, data, layers=["0", "2"]) as w:
+        for _ in range(12):
+            model(data.x)
+            if stepping:
+                w.step()
+    assert (w.overhead.evaluations, w.overhead.controls, w.problems) == (1 + stepping, 0, [])
+    assert w.over_layers().attrs["pass_mode"] == "eval"
+    assert "off_zero_live_control" not in w.over_layers()
 
 
 def test_a_failing_writer_does_not_stop_training(data):
@@ -288,7 +333,7 @@ def test_a_failing_writer_does_not_stop_training(data):
             pass
 
     model = Net()
-    w = watch(model, data, log=Full(), flush_every=1)
+    w = watch(model, data, log=Full(), flush_every=1, mode="train")
     w.start()
     fit(model, data, 2)
     assert any("no space left" in problem for problem in w.problems)
@@ -299,14 +344,14 @@ def test_layers_are_found_or_chosen(data):
     assert list(spectrata.torch.find_layers(GAT(8, 4, 2))) == ["convs.0", "convs.1"]
     model = Net()
     for layers in ("conv2", [model.conv2], ["conv2"]):
-        with watch(model, data, layers=layers) as w:
+        with watch(model, data, layers=layers, mode="train") as w:
             model(data.x, data.edge_index)
         assert w.dataset["layer"].values.tolist() == ["input", "conv1/hidden", "conv2"]
     for wrong in ("conv9", [torch.nn.Linear(2, 2)], []):
         with pytest.raises(OptionError):
-            watch(model, data, layers=wrong)
+            watch(model, data, layers=wrong, mode="train")
     with pytest.raises(OptionError, match="layers="):
-        watch(torch.nn.Sequential(torch.nn.Linear(8, 2)), data)
+        watch(torch.nn.Sequential(torch.nn.Linear(8, 2)), data, mode="train")
 
 
 def test_plain_torch_layers_with_tuples_heads_and_reuse(data):
@@ -337,7 +382,7 @@ def test_plain_torch_layers_with_tuples_heads_and_reuse(data):
 
     adjacency = torch.zeros(30, 30).index_put(tuple(data.edge_index), torch.tensor(1.0))
     model = Model()
-    with watch(model, data) as w:
+    with watch(model, data, mode="train") as w:
         model(data.x, adjacency)
     assert w.dataset["layer"].values.tolist() == ["input", "mean", "mean#2", "pool"]  # nothing between the calls
     assert w.dataset["width"].values.tolist() == [8, 8, 8, 0]
@@ -350,7 +395,7 @@ def test_a_model_whose_forward_nobody_calls(data):
             return self.conv2(self.conv1(x, edge_index).relu(), edge_index)
 
     model = Encoder()
-    with watch(model, data) as w:
+    with watch(model, data, mode="train") as w:
         for _ in range(3):
             model.encode(data.x, data.edge_index)
     assert w.dataset.sizes["step"] == 3
@@ -365,7 +410,7 @@ def test_checkpointed_layers_are_recorded_once(data):
             return self.conv2(x, edge_index)
 
     model = Checkpointed()
-    with watch(model, data) as w:
+    with watch(model, data, mode="train") as w:
         fit(model, data, 3)
     assert w.dataset["layer"].values.tolist() == ["input", "conv1", "conv1/hidden", "conv2"]
     assert w.overhead.activations == 10
@@ -413,6 +458,7 @@ def test_evaluations_of_a_compiled_model_run_the_uncompiled_one(data, how, reque
         ends.append(list(model.parameters()))
     assert all(map(torch.equal, *ends))
     assert not w.problems
+    assert (w.overhead.evaluations, w.overhead.controls) == (2, 2)
     assert w.dataset["epoch"].values.tolist() == [1, 3]
     assert w.facts["epochs"] == 4
     twin = Net().eval()
@@ -426,7 +472,10 @@ def test_a_model_compiled_in_place_or_elsewhere_is_said_without_evaluations(data
     with pytest.warns(SpectrataWarning, match="compiled"), watch(model, data, mode="eval"):
         torch.compile(model, backend="eager")(data.x, data.edge_index)
     model.compile(backend="eager")
-    with pytest.warns(SpectrataWarning, match="compiled models call no hooks"), watch(model.train(), data):
+    with (
+        pytest.warns(SpectrataWarning, match="compiled models call no hooks"),
+        watch(model.train(), data, mode="train"),
+    ):
         fit(model, data, 2)
 
 
@@ -439,7 +488,7 @@ def test_low_precision_and_inference_mode(data):
 
 def test_a_full_buffer_is_transformed_during_training(data):
     model = Net()
-    with watch(model, data, memory_bytes=20_000, algorithms="gft") as w:
+    with watch(model, data, memory_bytes=20_000, algorithms="gft", mode="train") as w:
         fit(model, data, 20)
         assert w.overhead.spectra > 0
     assert w.dataset.sizes["step"] == 20
@@ -450,7 +499,7 @@ def test_influence_reads_as_far_as_the_layer_is_deep(data):
     torch.manual_seed(0)
     model = Net()
     model.conv1 = GCNConv(8, 16, cached=True)
-    with watch(model, data, algorithms="gft") as w:
+    with watch(model, data, algorithms="gft", mode="train") as w:
         fit(model, data, 2)
         kept, mode, state = model.conv1._cached_edge_index, model.training, torch.get_rng_state()
         found = w.influence(data, hops=3, samples=5)
@@ -472,6 +521,7 @@ def test_influence_reads_as_far_as_the_layer_is_deep(data):
     "arguments",
     [
         {"every": 0},
+        {"every": 2},  # of which passes?
         {"mode": "x"},
         {"dtype": "int8"},
         {"flush_every": 0},

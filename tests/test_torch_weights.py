@@ -38,13 +38,13 @@ def test_weights_are_ignored_with_one_warning():
     one, model = data(), Net()
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        with watch(model, one, hops=1):
+        with watch(model, one, hops=1, mode="train"):
             model(one.x, one.edge_index, one.edge_weight)
     assert [str(warning.message)[:13] for warning in seen] == ["Ignoring edge"]
 
 
 def passes(model, batch, count=2, **arguments):
-    with watch(model, None, states=(), **arguments) as w:
+    with watch(model, None, states=(), mode="train", **arguments) as w:
         for _ in range(count):
             model(batch.x, batch.edge_index, batch.edge_weight)
     return w
@@ -57,7 +57,7 @@ def test_mini_batches():
 
     outer, found = ByData(model, "x", "edge_index", "edge_weight"), {}
     for weights in (True, False):
-        with watch(outer, None, layers=[model.conv], weights=weights, states=()) as w:
+        with watch(outer, None, layers=[model.conv], weights=weights, states=(), mode="train") as w:
             out = outer(batch)
         assert w.problems == []
         whole = Data(edge_index=batch.edge_index, edge_weight=batch.edge_weight, num_nodes=batch.num_nodes)
@@ -78,7 +78,7 @@ def test_mini_batches_say_that_weights_are_ignored():
 def test_mini_batches_without_weights():
     batch, model = Batch.from_data_list([data(0), data(1)]), Net()
     with pytest.warns(match="showed no edge weights"):  # noqa: SIM117
-        with watch(model, None, hops=1, weights=True):
+        with watch(model, None, hops=1, weights=True, mode="train"):
             model(batch.x, batch.edge_index)
 
 
@@ -138,6 +138,6 @@ def test_a_stratification_has_its_own():
         with pytest.raises(OptionError, match="leave out weights"):
             call(strat, one.x, weights=True)
     with pytest.raises(OptionError, match="leave out hops and weights"):
-        watch(Net(), strat, weights=True)
+        watch(Net(), strat, weights=True, mode="train")
     assert magnitudes(strat, one.x, hops=1).shape == (1, 10)
-    assert watch(Net(), strat).strat is strat
+    assert watch(Net(), strat, mode="train").strat is strat

@@ -10,7 +10,7 @@ import xarray as xr
 import spectrata as st
 from spectrata.errors import OptionError
 from spectrata.stats.findings import verdict
-from spectrata.stats.findings.verdict import LEVELS, verdicts
+from spectrata.stats.findings.verdict import LEVELS, TOO, verdicts
 
 ROOT = Path(__file__).parents[1]
 NAMES = ("input", "convs.0", "convs.0/hidden", "convs.1/hidden", "convs.2")
@@ -43,6 +43,22 @@ def hidden(ds, **given):
     return next(one for one in verdicts(ds, **given) if one.snapshot == "convs.1/hidden")
 
 
+def given(**scores):
+    count = len(next(iter(scores.values())))
+    return json.dumps({"epoch": list(range(count))} | {name: list(map(float, one)) for name, one in scores.items()})
+
+
+def course(kind, count=200):
+    """A loss that falls to its end, falls still, only scatters, or waits before it falls."""
+    at, noise = np.arange(count), np.random.default_rng(0).normal(size=count)
+    return {
+        "ended": 2 * np.exp(-at / 20) + 0.001 * noise,
+        "falls": 2 - at / count,
+        "scatters": 1.95 + 0.002 * noise,
+        "waits": 1.95 - 0.001 * at + 0.0005 * noise,
+    }[kind]
+
+
 def test_the_study_is_named_by_the_title_of_its_page():
     page = ROOT / "docs" / "activations.md"
     assert page.read_text(encoding="utf-8").splitlines()[0] == f"# {verdict.STUDY}"
@@ -67,12 +83,13 @@ def test_rates_and_limits_are_explained_on_request():
         known = LEVELS[place]
         assert f"{100 * known.hit:.3g} % of {known.failed} failed" in one.explain()
         assert f"{100 * known.alarm:.2g} % of {known.good} good models" in one.explain()
-    assert 'control="no_messages"' in found[0].explain()
+    assert "Without a control" in found[0].explain()
     assert [verdict.REMEDY in hidden(recent([LOW] * 5, [value] * 5)).explain() for value in (LOW, HIGH)] == [
         True,
         False,
     ]
-    assert "48.2 % of the failed models were" in found[1].explain()
+    assert "48.2 % of the failed ones were" in found[1].explain()
+    assert "leave out vectors that are zero, and subtract the mean of each connected part" in found[0].explain()
     explained = st.diagnose(layers([0.5, 0.5, 0.5, LOW, 0.5])).explain()
     assert explained == "\n".join([*(one.text for one in found), found.explain()])
 
@@ -94,10 +111,10 @@ def test_the_last_hidden_layer_is_the_state_that_the_outputs_are_made_of():
     ("values", "control", "cause"),
     [
         ([LOW] * 5, [HIGH] * 5, "messages"),
-        ([LOW] * 4, [HIGH] * 4, "open"),  # fewer than five evaluations
-        ([LOW] * 5, [HIGH, HIGH, LOW, HIGH, HIGH], "open"),  # below the level at one of them
-        ([0.02] * 5, [0.09] * 5, "open"),  # less than five times as large
-        ([LOW] * 5, [0.02] * 5, "too"),
+        ([LOW] * 4, [HIGH] * 4, "not settled"),  # fewer than five evaluations
+        ([LOW] * 5, [HIGH, HIGH, LOW, HIGH, HIGH], "not settled"),  # below the level at one of them
+        ([0.02] * 5, [0.09] * 5, "not settled"),  # less than five times as large
+        ([LOW] * 5, [0.02] * 5, TOO),
         ([LOW] * 5, None, ""),
     ],
 )
@@ -105,13 +122,14 @@ def test_messages_are_the_cause_only_where_the_control_says_so_five_times(values
     found = hidden(recent(values, control))
     assert found.cause == cause
     assert ("messages are the cause" in found.text) == (cause == "messages")
-    assert ("control without messages: too" in found.text) == (cause == "too")
+    assert ("control without messages: too" in found.text) == (cause == TOO)
+    assert hidden(recent([HIGH] * len(values), control)).cause == ""  # nothing to explain
 
 
 def test_a_control_may_be_given_and_must_be_of_the_same_epoch():
     ds = layers([0.5, 0.5, 0.5, LOW, 0.5])
-    assert hidden(ds, control=layers([0.5, 0.5, 0.5, 0.01, 0.5])).cause == "too"
-    assert hidden(ds, control=layers([0.5] * 5, pass_epoch=-1)).cause == "open"  # five evaluations are not known
+    assert hidden(ds, control=layers([0.5, 0.5, 0.5, 0.01, 0.5])).cause == TOO
+    assert hidden(ds, control=layers([0.5] * 5, pass_epoch=-1)).cause == "not settled"  # five evaluations are not known
     with pytest.raises(OptionError, match="those of epoch 7 and control those of epoch 3"):
         verdicts(ds, layers([0.5] * 5, pass_epoch=3))
     with pytest.raises(OptionError, match="control"):
@@ -119,8 +137,49 @@ def test_a_control_may_be_given_and_must_be_of_the_same_epoch():
 
 
 def test_a_verdict_says_at_how_many_evaluations_it_holds():
-    assert "at 3 of 5 evaluations" in hidden(recent([LOW, HIGH, LOW, HIGH, LOW])).text
-    assert "not collapsed 0.3 >= 0.022 at 3 of 5 evaluations" in hidden(recent([LOW, LOW, HIGH, HIGH, HIGH])).text
+    """In the text and in the table alike."""
+    for values, words in (
+        ([LOW, HIGH, LOW, HIGH, LOW], "COLLAPSED 0.001 < 0.022"),
+        ([LOW, LOW, HIGH, HIGH, HIGH], "not collapsed 0.3 >= 0.022"),
+    ):
+        found = hidden(recent(values))
+        assert f"{words} at 3 of 5 evaluations" in found.text
+        assert (found.agreeing, found.evaluations) == (3, 5)
+        assert {"agreeing", "evaluations"} <= set(verdicts(recent(values)).to_frame())
+
+
+@pytest.mark.parametrize("mode", ["train", "control"])
+def test_only_evaluations_are_judged(mode):
+    for value in (LOW, HIGH):
+        found = hidden(recent([value] * 5, mode=mode, epochs=200, scores=given(loss=course("ended"))))
+        assert (found.kind, found.failed) == ("training", False)
+        assert "pass: use evaluate=10" in found.text
+
+
+def test_a_missing_loss_is_named_in_the_row_and_what_still_changes_beside_its_limit():
+    assert "no loss given: end of training not checked" in hidden(recent([HIGH] * 5, epochs=60)).text
+    few = {"epochs": 60, "scores": given(loss=[1, 2, 3])}
+    assert "3 values of loss given: end of training not checked" in hidden(recent([HIGH] * 5, **few)).text
+    assert "given" not in hidden(recent([HIGH] * 5, epochs=60, scores=given(loss=course("ended")))).text
+    falls = hidden(recent([HIGH] * 5, epochs=200, scores=given(loss=course("falls"))))
+    assert (
+        "loss still changes, by 10.1 % of its total change in the last tenth of the epochs; limit 5.0 %" in falls.text
+    )
+    assert falls.explain().endswith("Train for longer.")
+    assert "w.step(loss=...)" in hidden(recent([HIGH] * 5, epochs=20)).explain()
+
+
+@pytest.mark.parametrize(("accuracy", "words"), [(0.4, "Look at the optimisation"), (0.9, "can fail without collapse")])
+def test_not_collapsed_is_not_called_healthy(accuracy, words):
+    facts = {"epochs": 60, "scores": given(train_acc=[accuracy] * 60), "largest_class": 0.3, "labelled": 100}
+    assert words in str(st.diagnose(recent([HIGH] * 5, **facts)))
+    assert words not in str(st.diagnose(recent([LOW] * 5, **facts)))
+
+
+def test_the_first_low_layer_is_named():
+    low = layers([0.0, 0.0, LOW, LOW, 0.5])  # neither the input nor a layer before its activation
+    assert "First below 0.022: convs.0 hidden, 0.001 (described, not judged)." in str(st.diagnose(low))
+    assert "First below" not in str(st.diagnose(layers([0.5, 0.5, 0.5, LOW, 0.5])))
 
 
 def test_dead_and_not_finite_layers_are_verdicts_of_their_own():
@@ -147,22 +206,6 @@ def test_other_snapshots_are_not_judged():
             verdicts(layers([0.0] * 5, **facts))
     with pytest.raises(OptionError):
         verdicts(layers([0.0] * 5).assign_coords(hop=[2]))
-
-
-def given(**scores):
-    count = len(next(iter(scores.values())))
-    return json.dumps({"epoch": list(range(count))} | {name: list(map(float, one)) for name, one in scores.items()})
-
-
-def course(kind, count=200):
-    """A loss that falls to its end, falls still, only scatters, or waits before it falls."""
-    at, noise = np.arange(count), np.random.default_rng(0).normal(size=count)
-    return {
-        "ended": 2 * np.exp(-at / 20) + 0.001 * noise,
-        "falls": 2 - at / count,
-        "scatters": 1.95 + 0.002 * noise,
-        "waits": 1.95 - 0.001 * at + 0.0005 * noise,
-    }[kind]
 
 
 @pytest.mark.parametrize(
@@ -208,12 +251,13 @@ def test_thirty_two_layers_take_at_most_forty_lines_of_eighty_columns():
     data = dict.fromkeys(
         ("off_zero_live", "off_zero_live_control", "r", "r_control", "effective_rank"), ("snapshot", values)
     )
-    facts = {"snapshot_kind": "layers", "pass_mode": "eval", "pass_epoch": 7, "pass_step": 70}
+    facts = {"snapshot_kind": "layers", "pass_mode": "eval", "pass_epoch": 7, "pass_step": 70, "epochs": 60}
     ds = xr.Dataset({**data, "dead_rows": ("snapshot", np.zeros(count))}, coords, facts)
     lines = str(st.diagnose(ds)).splitlines()
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 80
     assert sum("0.871" in line for line in lines) == 1
+    assert "... 4 more layers, in w.over_layers()" in lines
 
 
 def test_levels_are_those_that_the_study_gave():

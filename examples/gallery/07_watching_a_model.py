@@ -61,7 +61,9 @@ strat = st.Stratification(data, hops=2)
 watched = {}
 for depth in (2, 24):
     model = GCN(depth)
-    with spectrata.torch.watch(model, strat, every=2, algorithms="gft") as w:
+    with spectrata.torch.watch(
+        model, strat, every=2, algorithms="gft", mode="train"
+    ) as w:
         accuracy = train(model, w)
     watched[depth] = w
     print(f"{depth} layers: accuracy {accuracy:.2f}")

@@ -78,7 +78,7 @@ for depth in (2, 16):
             optimiser.step()
             right = logits.argmax(dim=1) == labels
             accuracy = float(right[~train].float().mean())
-            w.step(epoch=epoch, accuracy=accuracy)
+            w.step(epoch=epoch, test_acc=accuracy)
     runs[depth] = w
     print(f"{depth:2d} layers: accuracy on the other nodes {accuracy:.2f}")
 

@@ -34,7 +34,7 @@ class SpectrataWarning(UserWarning):
     ...     warnings.simplefilter("always")
     ...     strat = st.Stratification(edges=[(0, 1), (1, 2), (2, 2)])
     >>> print(found[0].message)
-    Dropped 1 self-loops: a node has hop distance 0 to itself.
+    Dropped 1 self-loop: a node has hop distance 0 to itself.
     """
 
 

@@ -31,7 +31,7 @@ CELLS = (
     "st.diagnose(strat, {node: float(place[0]) for node, place in places.items()})",
     """
     model = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Linear(4, 3))
-    with watch(model, strat, layers=list(model)) as w:
+    with watch(model, strat, layers=list(model), mode="train") as w:
         model(torch.tensor(layers[0], dtype=torch.float32))
         w.step(loss=0.5)
     w

@@ -25,7 +25,7 @@ from spectrata.cli.commands.strata import strata
 from spectrata.cli.failures import DEBUG, Code, notes, report_failure, stop_on_signals
 from spectrata.cli.files import CALLED_WITH
 from spectrata.cli.options import DEBUG_FLAG, flat
-from spectrata.errors import FLAGS, OptionError
+from spectrata.errors import FLAGS, OptionError, shown
 
 ANALYSE, COMPARE, OTHER = "Analyse a graph and a signal", "Compare and check results", "Other commands"
 START = (
@@ -87,6 +87,8 @@ class Group(TyperGroup):
 class Command(TyperCommand):
     """A command that tells the library its flags, and whose help is short unless all of it is asked for."""
 
+    allow_extra_args = True  # refused below, in words that help
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words after the command; a flag is not taken for the value of the flag before it."""
         options: list[Any] = [param for param in self.params if param.param_type_name == "option"]
@@ -97,7 +99,11 @@ class Command(TyperCommand):
                 break
             if takes_value.get(word) and following in takes_value:
                 raise OptionError(f"{word} needs a value, and {following} follows it; write {word} VALUE {following}.")
-        return super().parse_args(ctx, args)
+        left = super().parse_args(ctx, args)
+        if left and not ctx.resilient_parsing:
+            column = f"; to choose a column, write --column {left[0]}" if "column" in FLAGS else ""
+            raise OptionError(f"{shown(left[0])} is one argument too many{column}.")
+        return left
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help; where options are left out, how to see them."""

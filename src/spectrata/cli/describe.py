@@ -1,6 +1,6 @@
 """Graphs, signals and tests in lines and tables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from spectrata.cli.render import CHANCE, count, one_line, row_table, text
@@ -9,33 +9,12 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from spectrata.core.stratification import Stratification
 
 TESTED = (
     "verdict", "r", "chance_low", "chance_high", "p", "p_family", "q", "r_given", "p_given", "p_family_given",
     "q_given", "near_level", "participation", "geary", "moran", "status",
 )  # fmt: skip
 NAMES = ("snapshot", "column", "node", "verdict")  # columns of a table with words
-
-
-def graph_facts(strat: "Stratification", source: str) -> dict[str, Any]:
-    """Sizes of the graph and its connected parts, and how it was read."""
-    import numpy as np
-
-    from spectrata.core.strata import Stratum
-
-    graph = strat.graph
-    sizes = np.bincount(Stratum(1, graph.n_nodes, graph.edges).parts)
-    return {
-        "source": source,
-        "n_nodes": graph.n_nodes,
-        "n_edges": graph.n_edges,
-        "n_parts": len(sizes),
-        "largest_part": int(sizes.max()),
-        "diameter": strat.diameter,
-        "hash": graph.digest,
-        "hop_weights": strat.weights or None,
-    }
 
 
 def graph_line(facts: Mapping[str, Any]) -> str:
@@ -48,21 +27,6 @@ def graph_line(facts: Mapping[str, Any]) -> str:
     return one_line(f"graph: {facts['source']}: {size}, {parts}")
 
 
-def headline(name: str, rows: list[dict[str, Any]], diameter: Any) -> str:
-    """The verdicts of all hops in one line: rows have hop, verdict and r.
-
-    Examples
-    --------
-    >>> headline("club", [{"hop": 1, "verdict": "alike", "r": 0.7}, {"hop": 2, "verdict": "chance", "r": 0.0}], 5)
-    'club: alike between neighbours'
-    """
-    from spectrata.stats.findings import Finding
-    from spectrata.stats.findings.sentences import likeness_words
-
-    found = [Finding("", "", row["hop"], value=row["r"], verdict=str(row["verdict"])) for row in rows]
-    return one_line(f"{name}: {likeness_words(found, diameter)}")
-
-
 def rows_of(ds: "xr.Dataset", fields: tuple[str, ...] = TESTED) -> list[dict[str, Any]]:
     """One row for each snapshot, column, hop and node of a result of tests."""
     frame = ds[[name for name in fields if name in ds]].to_dataframe().reset_index()
@@ -70,12 +34,37 @@ def rows_of(ds: "xr.Dataset", fields: tuple[str, ...] = TESTED) -> list[dict[str
     return frame[first + [name for name in fields if name in frame]].to_dict("records")
 
 
-def print_tests(rows: list[dict[str, Any]], given: str, more: tuple[str, ...] = ()) -> None:
-    """The table of tests, one row for each hop, and what its words mean."""
-    over, p, p_given = "all hops", "p_family", "p_family_given"
+def print_reading(
+    ds: "xr.Dataset",
+    rows: list[dict[str, Any]],
+    names: Sequence[str],
+    facts: Mapping[str, Any],
+    most: int | None,
+    more: tuple[str, ...] = (),
+) -> None:
+    """The verdicts of all hops in a line, the graph, and a table of the tests with what its words mean.
+
+    ``names`` are those of the signal and of its columns; ``more`` fields stand beside the tests.
+    """
+    from spectrata.stats.findings import Finding
+    from spectrata.stats.findings.sentences import likeness_words
+
+    if "column" in ds.dims:
+        clear = {row["column"] for row in rows if row["verdict"] in ("alike", "unlike")}
+        text(f"{names[0]}: in {len(clear)} of {ds.sizes['column']} columns nodes are alike or unlike at some hop")
+    else:
+        last = [Finding("", "", row["hop"], value=row["r"], verdict=str(row["verdict"])) for row in rows]
+        words = likeness_words(last[-ds.sizes["hop"] :], facts["diameter"])
+        kind = {"labels": "labels", "angular": "directions"}.get(ds.attrs["metric"], "vectors")
+        text(f"{', '.join(names)} ({how_read(kind, ds.attrs['n_dimensions'])}): {words}")
+    text(graph_line(facts))
+    if "column" in ds.dims and most is not None and len(rows) > most:
+        rows = sorted(rows, key=lambda row: (row["p"] != row["p"], row["p"]))
+    shown = rows[:most]
+    over, p, p_given, given = "all hops", "p_family", "p_family_given", ds.attrs["given"]
     if "q" in rows[0]:
         over, p, p_given = "the columns (false discovery rate)", "q", "q_given"
-    near = [row | {"verdict": row["verdict"] + " (near .05)" * bool(row["near_level"])} for row in rows]
+    near = [row | {"verdict": row["verdict"] + " (near .05)" * bool(row["near_level"])} for row in shown]
     columns: dict[str, Any] = {"snapshot": "snapshot", "column": "column", "hop": "hop"}
     columns |= {} if more else {"pairs": "n_pairs"}
     columns |= {"verdict": "verdict", "r": "r", "chance": CHANCE, "p": p}
@@ -85,6 +74,16 @@ def print_tests(rows: list[dict[str, Any]], given: str, more: tuple[str, ...] = 
         "r: correlation between the two ends of a pair; chance: 95 % of the permutations, one hop at a time; "
         f"p: corrected over {over}" + (f"; given: {given} accounted for." if given else ".")
     )
+    if len(rows) > len(shown):
+        text(f"{len(rows) - len(shown):,} more rows; --top shows more, --json has all.")
+    statuses(shown)
+
+
+def how_read(kind: str, numbers: int) -> str:
+    """A signal of a kind, with so many numbers per node, in words."""
+    if kind == "labels":
+        return f"labels of {numbers} classes"
+    return "one number per node" if numbers == 1 else f"{kind} of {numbers} numbers"
 
 
 def statuses(rows: list[dict[str, Any]]) -> None:
@@ -102,17 +101,21 @@ def statuses(rows: list[dict[str, Any]]) -> None:
 def print_ranking(found: "pd.DataFrame", given: Any, top: int, rest: str) -> None:
     """A sentence about all columns, and the clearest of them."""
     from spectrata.stats.findings.sentences import column_sentences, covariate_names, listed
+    from spectrata.stats.findings.table import explained
 
     for line in column_sentences(found, given):
         text(line)
     rows = found.head(top).assign(scale=found["scale"].astype("string").fillna(""))
     names = ("column", "verdict", "r", "q", "r_given", "q_given", "reach", "scale")
     row_table(rows.to_dict("records"), {name.replace("_", " "): name for name in names}, left=NAMES)
-    scale = "; scale: quarter of the frequencies, 1 smooth, 4 rough" if any(rows["scale"]) else ""
-    known = f"given: {listed(covariate_names(given))} accounted for; " if covariate_names(given) else ""
+    scale = "; scale: where most of its energy lies, from 1 (smooth) to 4 (rough)" if any(rows["scale"]) else ""
+    known = covariate_names(given)
+    account = f"given: {listed(known)} accounted for{'' if 'degree' in known else ', degree not'}; " if known else ""
+    words = explained(rows["verdict"], "degree" if known == ["degree"] else "covariates" if known else "")
+    text(f"{'; '.join(words)}.")
     text(
-        f"r: correlation between neighbours; q: false discovery rate over columns; {known}"
-        f"reach: last hop of the same verdict{scale}."
+        f"r: correlation between neighbours; q: false discovery rate over columns, each corrected over its own tests; "
+        f"{account}reach: the hop up to which the verdict stays{scale}."
     )
     if len(found) > top:
         text(f"{len(found) - top:,} more columns; {rest}.")

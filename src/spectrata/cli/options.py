@@ -8,12 +8,13 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spectrata.cli.failures import DEBUG
-from spectrata.errors import HopError, OptionError, argument, warn
+from spectrata.errors import HopError, InputError, OptionError, argument, warn
 
 if TYPE_CHECKING:
     from spectrata.core.stratification import Stratification
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 INPUT, COMPUTED, CHANCE, OUTPUT, MACHINE = "Graph and signal", "What to compute", "Chance", "Output", "Computing"
 SCALE, ALGORITHMS = "Large graphs and many graphs", "Options of the algorithms"
+SECOND = ("signal", "labels", "a", "features")  # what stands beside a graph
 LARGEST_HOP = 100_000  # no graph that fits has more; a slip like 1-9999999999 must not fill the memory
 
 
@@ -43,10 +45,12 @@ GRAPH = typer.Argument(metavar="GRAPH", help="Edge list, CSV, GraphML, GML, .npz
 SIGNAL = typer.Argument(
     metavar="SIGNAL", help="Node attribute of GRAPH, .csv, .npy, .npz, .parquet, .safetensors, .pt."
 )
+COLUMN = option(None, INPUT, "NAME", "Only this column of the file; again for more.", "--column")
 JSON = switch("--json", OUTPUT, "Print one JSON document instead of text.")
 OUT = option(None, OUTPUT, "DIR", "Folder to write to.", "-o", "--out")
 CSV = switch("--csv", OUTPUT, "Also write tables as CSV files.")
 SEED = option(0, MACHINE, "N", "Seed of everything random.", min=0, rare=True)
+TOP = option(20, OUTPUT, "N", "Rows to print; all of the columns that --column names.", min=1)
 DRAWS = option(None, CHANCE, "N", "Largest number of permutations; 0: no p.", min=0)
 
 
@@ -71,13 +75,17 @@ HELP_ALL = switch("--help-all", MACHINE, "Show all options.", callback=_help_all
 class Chance:
     """How likeness is tested."""
 
-    given: str = option("degree", CHANCE, "degree|none|NAME", "What the second test accounts for.", rare=True)
+    given: list[str] | None = option(
+        None, CHANCE, "degree|none|NAME|FILE:COLUMN", "What the second test accounts for; again for more.", rare=True
+    )
     draws: int | None = DRAWS
     seed: int = SEED
 
     def arguments(self) -> dict[str, Any]:
         """As the functions take them."""
-        return {"given": None if self.given == "none" else self.given, "draws": self.draws, "seed": self.seed}
+        names = self.given or ["degree"]
+        given = None if names == ["none"] else names if len(names) > 1 else names[0]
+        return {"given": given, "draws": self.draws, "seed": self.seed}
 
 
 @dataclass
@@ -109,29 +117,43 @@ class GraphOptions:
         return {"n_nodes": self.n_nodes, "weights": parse_weights(self.weights), "undirected": self.undirected}
 
 
+def read_columns(signal: str, strat: "Stratification", names: list[str] | None, nodes: str | None = None) -> "Signal":
+    """A signal, or the columns of it that were asked for."""
+    from spectrata.inputs.columns import pick_columns
+    from spectrata.inputs.signals import as_signal
+
+    known = as_signal(signal, strat.graph, nodes, texts=True)
+    return pick_columns(known, names) if names else known
+
+
 @dataclass
 class SignalOptions:
     """A signal, and how it is read."""
 
     signal: Annotated[str, SIGNAL]
-    column: list[str] | None = option(None, INPUT, "NAME", "Only this column of SIGNAL; again for more.", "--column")
+    column: list[str] | None = COLUMN
     columns: str = option("auto", INPUT, "auto|joint|separate", "Columns as one vector, or one by one.")
     nodes: str | None = option(None, INPUT, "NAME", "Column that names the nodes; order: rows as in GRAPH.")
     labels: bool = switch("--labels", INPUT, "Whole numbers are class codes.")
     metric: str = option("auto", INPUT, "auto|angular|euclidean", "How vectors are compared.", rare=True)
     zero_vectors: str = option("error", INPUT, "error|nan|zero", "Zero vectors, which have no direction.", rare=True)
 
-    def read(self, strat: "Stratification") -> "Signal | str":
-        """The signal with the chosen columns; labels stay a path, which the functions read."""
-        from spectrata.inputs.columns import pick_columns
-        from spectrata.inputs.signals import as_signal
+    @property
+    def names(self) -> list[str]:
+        """The signal, and the columns that were asked for, or its only one."""
+        return [self.signal, *(self.column or ())]
+
+    def read(self, strat: "Stratification") -> Any:
+        """The signal with the chosen columns; labels stay as they are, and the functions read them."""
+        from spectrata.stats.verbs.reading import label_columns
 
         if self.labels:
-            return self.signal
-        known = as_signal(self.signal, strat.graph, self.nodes, texts=True)
-        known = pick_columns(known, self.column) if self.column else known
+            chosen = label_columns(self.signal, strat.graph, self.column or ())
+            return next(iter(chosen.values())) if len(chosen) == 1 else self.signal
+        known = read_columns(self.signal, strat, self.column, self.nodes)
         if known.values.shape[2] == 1 and not known.texts and self.columns == "auto":
-            self.columns = "joint"  # one column needs no name in every line
+            self.columns = "joint"  # one column is named in the title, not in every line
+            self.column = self.column or (None if known.columns is None else [str(known.columns[0])])
         elif self.column and self.columns == "auto":
             self.columns = "separate"  # columns that were named one by one
         return known
@@ -155,9 +177,18 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def command(**given: Any) -> None:
+        first, second = given.get("graph"), next((given[name] for name in SECOND if given.get(name)), None)
         given = {name: value for name, value in given.items() if name not in both}
         made = {name: kind(**{one.name: given.pop(one.name) for one in fields(kind)}) for name, kind in groups.items()}
-        function(**made, **given)
+        try:
+            function(**made, **given)
+        except InputError:
+            from spectrata.stats.verbs.reading import look_swapped
+
+            if first and second and look_swapped(Path(first), Path(second)):
+                words = f"{second} lists pairs of the names in {first}, so it looks like the graph"
+                raise OptionError(f"{words}; are the two files swapped?") from None
+            raise
 
     command.__signature__ = inspect.Signature(spread)  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in spread}

@@ -12,8 +12,11 @@ import numpy as np
 from spectrata.core.resources import require_memory
 from spectrata.core.strata import Strata, Stratum
 from spectrata.errors import OptionError, SignalTypeError, SignalValueError, warn
+from spectrata.inputs.canonical import checked_names
 from spectrata.inputs.graphs import Graph, as_graph, as_pairs, digest_of
 from spectrata.inputs.readers.objects import anndata_attributes, is_anndata
+from spectrata.inputs.readers.raw import RawGraph
+from spectrata.inputs.rows import NAME_HEADS
 from spectrata.kernels.backend import NUMPY, Backend
 
 # A distance this much above the edge of a bin, relatively, counts as on it: sums of lengths are rounded.
@@ -93,8 +96,9 @@ def position_strata(positions: Any, bins: Any) -> DistanceStrata:
         raise OptionError("No two positions lie within the last bin; choose wider bins.")
     near = pairs[(distances <= edges[1] * (1 + ON_THE_EDGE)) & (distances > edges[0])]
     graph = as_graph(edges=as_pairs(near if len(near) else pairs), n_nodes=len(points))
+    known, _ = checked_names(RawGraph(graph.edges, len(points), names))
     held = anndata_attributes(positions) if is_anndata(positions) else graph.attributes
-    graph = replace(graph, positions=points, names=names or graph.names, named=names is not None, attributes=held)
+    graph = replace(graph, positions=points, names=known, named=names is not None, attributes=held)
     return DistanceStrata(graph, edges, pairs, distances)
 
 
@@ -156,6 +160,9 @@ def _points(positions: Any) -> tuple[np.ndarray, tuple | None]:
     if hasattr(positions, "index") and hasattr(positions, "to_numpy"):
         names = tuple(positions.index.tolist())
         names = None if names == tuple(range(len(names))) else names  # rows are not named
+        head = str(next(iter(getattr(positions, "columns", ())), "x"))
+        if head.strip().lower() in NAME_HEADS:
+            raise SignalTypeError(f"Column {head!r} is taken for a coordinate; make it the index, or rename it.")
         positions = positions.to_numpy()
     try:
         points = np.asarray(positions, dtype=np.float64)

@@ -83,9 +83,10 @@ def checked_names(raw: RawGraph) -> tuple[tuple[Hashable, ...], bool]:
 def warn_dropped(n_loops: int, n_repeats: int, weighted: bool) -> None:
     """Warn of what reading left out."""
     if n_loops:
-        warn(f"Dropped {n_loops} self-loops: a node has hop distance 0 to itself.")
+        warn(f"Dropped {n_loops} self-loop{'s' * (n_loops > 1)}: a node has hop distance 0 to itself.")
     if n_repeats:
-        warn(f"Dropped {n_repeats} parallel edges: an edge and its repeats or its reverse count once.")
+        what = f"{n_repeats} parallel edge{'s' * (n_repeats > 1)}"
+        warn(f"Dropped {what}: an edge and its repeats or its reverse count once, and directions are ignored.")
     if weighted:
         warn(ignored())
 

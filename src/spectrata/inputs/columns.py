@@ -31,19 +31,18 @@ def by_column(signal: Signal, columns: str, metric: str = "auto") -> Signal:
 
 
 def pick_columns(signal: Signal, names: Sequence[str]) -> Signal:
-    """Some columns of a signal by name, or by number where they have no names."""
-    width = signal.values.shape[2]
-    numbers = [str(name) for name in (range(width) if signal.columns is None else signal.columns)]
+    """Some columns of a signal by name, or by number where they have no names; the whole table stays beside them."""
+    numbers = [str(name) for name in (range(signal.values.shape[2]) if signal.columns is None else signal.columns)]
     known = [*numbers, *(str(name) for name, _ in signal.texts)]
     for at, name in enumerate(names):
         if name not in known:
-            near = difflib.get_close_matches(name, known, 8, 0.0)
+            near = [shown(one) for one in difflib.get_close_matches(name, known, 8, 0.0)]
             more = f" and {len(known) - len(near)} others" if len(known) > len(near) else ""
-            held = ", ".join(shown(one) for one in near) + more
-            raise UnknownNameError(f"The signal has no column {shown(name)}; it has {held}.")
+            raise UnknownNameError(f"The signal has no column {shown(name)}; it has {', '.join(near)}{more}.")
         if name in names[:at]:
             raise DuplicateNameError(f"The column {shown(name)} is asked for twice; name it once.")
     places = [numbers.index(name) for name in names if name in numbers]
     kept = None if signal.columns is None else tuple(signal.columns[place] for place in places)
     texts = tuple(one for one in signal.texts if str(one[0]) in names)
-    return replace(signal, values=np.ascontiguousarray(signal.values[:, :, places]), columns=kept, texts=texts)
+    values = np.ascontiguousarray(signal.values[:, :, places])
+    return replace(signal, values=values, columns=kept, texts=texts, table=signal)

@@ -42,7 +42,7 @@ def as_labels(labels: Any, graph: Nodes, missing: Any = None) -> Labels:
 
 def label_values(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Any, ...] | None]:
     """Labels as given and unread, in the graph's row order, None where there is none; and the order of classes."""
-    found, names, order = _recognised(labels, graph)
+    found, names, order, lines = _recognised(labels, graph)
     if names is None:
         _check_count(len(found), graph)
         if not is_attribute(labels, graph):
@@ -50,7 +50,7 @@ def label_values(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Any, ...] 
         return found, order
     if len(names) != len(found):
         raise NodeCountError(f"There are {len(names)} names for {len(found)} labels; give every name one label.")
-    rows = order_of(names, graph, "labels", partial=True)
+    rows = order_of(names, graph, "labels", partial=True, lines=lines)
     return [found[row] if row >= 0 else None for row in rows.tolist()], order
 
 
@@ -62,13 +62,16 @@ def _check_count(count: int, graph: Nodes) -> None:
         )
 
 
-def _recognised(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Hashable, ...] | None, tuple[Any, ...] | None]:
-    """Labels, the names of their nodes, and the order of their classes, where there are some."""
+def _recognised(
+    labels: Any, graph: Nodes
+) -> tuple[list[Any], tuple[Hashable, ...] | None, tuple[Any, ...] | None, Sequence[int] | None]:
+    """Labels, and where there are some the names of their nodes, the order of their classes, their lines in a file."""
     names: tuple[Hashable, ...] | None = None
+    lines: Sequence[int] | None = None
     if is_attribute(labels, graph):
         labels = attribute(labels, graph.attributes)
     elif isinstance(labels, (str, os.PathLike)):
-        labels, names = read_labels(labels, frozenset(map(str, graph.names)))
+        labels, names, lines = read_labels(labels, frozenset(map(str, graph.names)))
     elif isinstance(labels, Mapping):
         if not labels:
             raise SignalTypeError("The mapping is empty; give a label for some nodes.")
@@ -87,7 +90,7 @@ def _recognised(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Hashable, .
         counted = index == list(range(graph.n_nodes)) and not set(index) <= set(graph.names)
         names = None if counted else tuple(index)
     categories = getattr(labels, "categories", getattr(getattr(labels, "dtype", None), "categories", None))
-    return _listed(labels), names, None if categories is None else tuple(categories.tolist())
+    return _listed(labels), names, None if categories is None else tuple(categories.tolist()), lines
 
 
 def _listed(values: Any) -> list[Any]:

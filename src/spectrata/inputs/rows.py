@@ -16,14 +16,25 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from spectrata.errors import DuplicateNameError, OptionError, UnknownNameError, argument, shortened, shown, warn
+from spectrata.errors import (
+    DuplicateNameError,
+    OptionError,
+    SignalTypeError,
+    UnknownNameError,
+    argument,
+    shortened,
+    shown,
+    warn,
+)
 from spectrata.inputs.numbers import whole_number
 from spectrata.inputs.readers.raw import RawSignal, RawTable
 from spectrata.inputs.readers.signal_objects import refused_column
 
 _SHOWN, MOST_EXTRA = 5, 50  # names in a message; unknown names that are compared with all others, which takes time
+# Numbers that pandas leaves as text: with a decimal comma, with a percent sign, or read as text.
+_AS_TEXT = re.compile(r"[-+]?([0-9]*|[0-9]{1,3}(\.[0-9]{3})+)([.,][0-9]+|[0-9] ?%|[.,][0-9]+ ?%)")
 # Heads of a column that can only name the nodes.
-_NAME_HEADS = ("node", "nodes", "node_id", "node id", "id", "name", "vertex", "index", "")
+NAME_HEADS = ("node", "nodes", "node_id", "node id", "id", "name", "vertex", "index", "")
 
 
 class Nodes(Protocol):
@@ -49,16 +60,26 @@ def is_attribute(signal: Any, graph: Nodes) -> bool:
 # ---- names
 
 
-def order_of(labels: Sequence[Hashable], graph: Nodes, what: str = "signal", partial: bool = False) -> np.ndarray:
+def order_of(
+    labels: Sequence[Hashable],
+    graph: Nodes,
+    what: str = "signal",
+    partial: bool = False,
+    lines: Sequence[int] | None = None,
+) -> np.ndarray:
     """Positions of the graph's nodes among the labels, by equal names, else by equal text.
 
-    Nodes that have no label are refused; with ``partial`` their position is -1.
+    Nodes that have no label are refused; with ``partial`` their position is -1. ``lines`` are the labels' lines in
+    their file, for messages.
     """
     position: dict[Any, int] = {}
     for row, label in enumerate(labels):
         if position.setdefault(label, row) != row:
             has = "have" if what.endswith("s") else "has"
-            words = f"The {what} {has} the node {shown(label)} twice, at rows {position[label]} and {row}"
+            twice = position[label], row
+            first, second = twice if lines is None else (lines[at] for at in twice)
+            at = f"{'rows' if lines is None else 'lines'} {first} and {second}"
+            words = f"The {what} {has} the node {shown(label)} twice, at {at}"
             raise DuplicateNameError(f"{words}; give every node one row.")
     names: Sequence[Any] = graph.names
     known = len(position.keys() & set(names))
@@ -72,11 +93,22 @@ def order_of(labels: Sequence[Hashable], graph: Nodes, what: str = "signal", par
     extra = [label for label in position if label not in wanted]
     missing = [] if partial else [name for name in names if name not in position]
     if extra or missing:
-        raise _unknown(missing, extra, what, partial)
+        named = 2 * len(extra) <= len(position)  # rows that follow the graph's order would not have the nodes' names
+        raise _unknown(missing, extra, what, partial, named, _is_header(missing, graph))
     return np.array([position.get(name, -1) for name in names], dtype=np.int64)
 
 
-def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, partial: bool) -> UnknownNameError:
+def _is_header(missing: list[Hashable], graph: Nodes) -> bool:
+    """Whether these are the first two nodes of the graph, joined to each other alone: a header read as an edge."""
+    indptr, indices = (getattr(graph, name, None) for name in ("indptr", "indices"))
+    if indptr is None or indices is None or len(missing) != 2 or missing != list(graph.names[:2]):
+        return False
+    return bool(indptr[2] == 2 and indices[0] == 1)
+
+
+def _unknown(
+    missing: list[Hashable], extra: list[Hashable], what: str, partial: bool, named: bool, header: bool
+) -> UnknownNameError:
     parts = []
     if missing:
         nodes = "1 node of the graph is" if len(missing) == 1 else f"{len(missing)} nodes of the graph are"
@@ -90,10 +122,13 @@ def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, partial:
     close = [f"{shown(label)} may be {shown(by_form[found[0]])}" for label, found in alike if found]
     if close:
         advice += f" ({', '.join(close[:3])})"
-    elif len(missing) == len(extra):
+    elif len(missing) == len(extra) and not named:
         advice = f"use the graph's own names, or {argument('nodes', 'order')} if the rows follow the graph's order"
-    if partial:
+    if partial and not named:
         advice = "use the graph's own names, or give a plain list to go by row order"
+    elif header and not extra:
+        ends = f"{shown(missing[0])} and {shown(missing[1])} are joined to each other alone"
+        advice = f"{ends}, like a header that was read as an edge; call its columns source and target, or remove it"
     elif not missing:
         advice = f"leave them out of the {what}, or add them to the graph (in an edge list, a line with the name alone)"
     return UnknownNameError(f"{' and '.join(parts)}; {advice}.")
@@ -139,10 +174,14 @@ def place_table(table: RawTable, graph: Nodes, nodes: str | None, texts: bool) -
         names = table.cells(column)
     elif names is None and nodes is None and table.counted and graph.named:
         names = _counted(graph)
+    if nodes is None:
+        _refuse_other_names(table, graph, column, graph.names if names is None else names)
     kept = [place for place in range(len(table.labels)) if place != column]
     if nodes == "order" and len(kept) > 1 and table.numbers[0] is None and _distinct(table.cells(0)):
         kept = kept[1:]  # names that the caller asks to leave aside
     words = [place for place in kept if table.numbers[place] is None]
+    for place in words:
+        _refuse_numbers_as_text(table, place)
     if words and not texts:
         raise refused_column(table.labels[words[0]], table.source)
     numeric = [found for place in kept if (found := table.numbers[place]) is not None]
@@ -152,7 +191,18 @@ def place_table(table: RawTable, graph: Nodes, nodes: str | None, texts: bool) -
         columns=tuple(table.labels[place] for place in kept if place not in words) if table.named else None,
         texts=tuple((str(table.labels[place]), table.cells(place)) for place in words),
         own=True,
+        lines=table.lines,
     )
+
+
+def _refuse_numbers_as_text(table: RawTable, place: int) -> None:
+    """Refuse a column of numbers in a form that would make each of them a label."""
+    found = [cell for cell in table.cells(place) if isinstance(cell, str) and _AS_TEXT.fullmatch(cell.strip())]
+    if 2 * len(found) > len(table.frame):
+        words = f"Column {shown(table.labels[place])} of {table.source} holds numbers as text"
+        raise SignalTypeError(
+            f"{words}, such as {shown(found[0])}; write them with a decimal point, or use st.homophily for labels."
+        )
 
 
 def refuse_repeated(labels: Sequence[Hashable], source: str) -> None:
@@ -190,11 +240,21 @@ def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None
     text = table.numbers[0] is None
     plain = [str(cell).removesuffix(".0") for cell in cells]  # ids that pandas once held beside a gap are 3.0
     whole = text or all(re.fullmatch("-?[0-9]+", cell) for cell in plain)
-    if whole and table.named and labels[0].strip().lower() in _NAME_HEADS:
+    if whole and table.named and labels[0].strip().lower() in NAME_HEADS:
         return 0  # refused as names that do not fit
     distinct = _distinct(cells) and plain == [str(cell) for cell in cells]
     if not text and not (whole and (distinct or _nearly_names(plain, graph))):
         return None
+    known = {str(name) for name in graph.names}
+    if 2 * sum(str(cell) in known for cell in cells) >= len(cells):
+        try:
+            order_of(cells, graph, lines=table.lines)
+        except UnknownNameError as problem:
+            if text:
+                raise
+            order = f"or say {argument('nodes', 'order')} if {shown(table.labels[0])} is a signal and rows follow"
+            raise UnknownNameError(f"{str(problem).rstrip('.')}; {order} the graph's order.") from None
+        return 0
     head = f" ({shown(table.labels[0])})" if table.named else ""
     raise UnknownNameError(
         f"The first column of {source}{head} holds {some_names(cells)}, and the graph's nodes are "
@@ -202,6 +262,26 @@ def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None
         f"to see which differ, or {argument('nodes', 'order')} if it is a column like the others and rows follow "
         "the graph's order."
     )
+
+
+def _refuse_other_names(table: RawTable, graph: Nodes, column: int | None, used: Sequence[Hashable]) -> None:
+    """Refuse a further column that names all nodes in another order than the names that would be used."""
+    if len(table.frame) != graph.n_nodes:
+        return
+    kept = "column" if column is not None else "order" if table.index is None else "index"
+    whole = all(whole_number(name) is not None for name in graph.names)
+    ends = (min(graph.names), max(graph.names)) if whole else None  # type: ignore[type-var]
+    for place, numbers in enumerate(table.numbers):
+        if place == column or (numbers is not None and ends != (numbers.min(), numbers.max())):
+            continue
+        cells = table.cells(place)
+        if _names_nodes(cells, graph) and list(map(str, cells)) != list(map(str, used)):
+            label = table.labels[place]
+            raise OptionError(
+                f"Column {shown(label)} of {table.source} holds the name of every node once, in another order than "
+                f"that of the rows; say {argument('nodes', str(label))} if it names them, or "
+                f"{argument('nodes', kept)} if it is a signal."
+            )
 
 
 def _names_nodes(cells: Sequence[Any], graph: Nodes) -> bool:

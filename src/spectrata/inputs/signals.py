@@ -50,6 +50,7 @@ class Signal:
     # What columns="auto" means: "separate" for columns with names, "joint" for the components of one vector per node.
     reading: str = "joint"
     texts: tuple[tuple[str, Labels], ...] = ()  # columns of text of a table; empty unless they were asked for
+    table: "Signal | None" = None  # with all columns, where these were picked from it
 
     @property
     def axes(self) -> dict[str, list[Any]]:
@@ -91,7 +92,7 @@ def as_signal(signal: Any, graph: rows.Nodes, nodes: str | None = None, texts: b
     raw = _read(signal, graph, nodes, texts)
     values, words, snapshots = raw.values, raw.texts, raw.snapshots
     if raw.names is not None:
-        order, axis = rows.order_of(raw.names, graph), 1 if values.ndim == 3 else 0
+        order, axis = rows.order_of(raw.names, graph, lines=raw.lines), 1 if values.ndim == 3 else 0
         if len(order) != values.shape[axis]:
             raise NodeCountError(f"There are {len(order)} names for values of shape {values.shape}; give one per row.")
         values = np.take(values, order, axis=axis)

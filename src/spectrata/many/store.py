@@ -79,7 +79,7 @@ class ResultStore:
             raise OptionError(f"{place} must end in .zarr.")
         if os.path.lexists(place) and not place.is_dir():
             raise OptionError(f"{place} is a file; choose another store.")
-        run = {"pairs": len(names), "chunk": chunk, "seed": facts["seed"], ARGUMENTS: facts[ARGUMENTS]}
+        run = {"pairs": len(names), "chunk": chunk} | {name: facts[name] for name in ("seed", "weights", ARGUMENTS)}
         lock = Lock(place, "wait for it, or choose another store")
         lock.take()
         try:

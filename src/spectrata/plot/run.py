@@ -11,7 +11,16 @@ from spectrata.plot import style
 from spectrata.plot.maps import MOST_NAMES, states
 from spectrata.plot.reading import chosen
 from spectrata.stats.findings.verdict import CONTROL, LEVELS, MEASURE, RECENT, is_layers, places, verdicts, when
-from spectrata.stats.findings.watched import is_run, last_pass, last_scores, mode_of, one_mode
+from spectrata.stats.findings.watched import (
+    as_grid,
+    is_rows,
+    last_pass,
+    last_scores,
+    layers_of,
+    mode_of,
+    one_mode,
+    with_scores,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,7 +53,7 @@ def training(
     Parameters
     ----------
     ds : xarray.Dataset
-        ``w.dataset`` of a watched model.
+        ``w.dataset`` of a watched model, or an opened log.
     measure : str
         Any variable of the result with one number per layer and pass: "off_zero_live", "effective_rank",
         "dead_rows", "r", "norm", or "off_zero" of spectra.
@@ -74,6 +83,7 @@ def training(
     >>> st.plot.training(probe.dataset, "effective_rank").get_title(loc="left")
     'effective rank'
     """
+    ds = with_scores(as_grid(ds)) if is_rows(ds) else ds
     one, dim = one_mode(ds, mode)
     if mode is None and one.sizes[dim] and "mode" in ds.dims and _passes(one, dim) < 2:
         one = max((ds.sel(mode=name) for name in ds["mode"].values), key=lambda run: _passes(run, dim))
@@ -165,8 +175,7 @@ def collapse(ds: "xr.Dataset", ax: "Axes | None" = None, *, names: Iterable[str]
     Parameters
     ----------
     ds : xarray.Dataset
-        ``w.over_layers()`` of a watched model, or ``w.dataset`` for its last pass. It has the control where
-        ``watch`` was called with ``control="no_messages"``.
+        ``w.over_layers()`` of a watched model, or for its last evaluation ``w.dataset`` or an opened log.
     ax : Axes, optional
     names : optional
         Layers to draw; by default the input, the hidden states and the output.
@@ -185,7 +194,7 @@ def collapse(ds: "xr.Dataset", ax: "Axes | None" = None, *, names: Iterable[str]
     >>> [round(float(value), 3) for value in axes.get_lines()[0].get_ydata()]
     [0.8, 0.1]
     """
-    layers = last_pass(ds) if is_run(ds) else ds
+    layers = layers_of(ds)
     if not is_layers(layers):
         raise ResultError("This picture shows layers of one pass at K = 1; give w.over_layers() of a watched model.")
     labels = layers["snapshot"].values.tolist()
@@ -204,6 +213,8 @@ def collapse(ds: "xr.Dataset", ax: "Axes | None" = None, *, names: Iterable[str]
         handles.append(
             style.mark(f"range of the last {recent.shape[1]} evaluations", blue, "", alpha=0.35, linewidth=6)
         )
+    if any(str(line.get_gid()).endswith(" below") for line in ax.get_lines()):
+        handles.append(style.mark(f"below {100 * FLOOR:.5f} %", sheet.theme.ink, "v"))
     drawn = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in ax.get_lines()])
     lowest = max(FLOOR, min(np.nanmin(drawn, initial=1.0) / 2, min(one.level for one in LEVELS.values()) / 4))
     ax.set(yscale="log", ylim=(lowest, 1.4), xlim=(-0.6, len(shown) - 0.4))

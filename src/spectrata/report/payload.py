@@ -18,7 +18,7 @@ from spectrata.results.schema import View, view
 from spectrata.stats.describe.spectrum import merge_eigenspaces
 from spectrata.stats.findings import VERDICTS, Finding
 from spectrata.stats.findings.sentences import column_sentences, scale_lines
-from spectrata.stats.findings.table import footnote
+from spectrata.stats.findings.table import correction, footnote
 from spectrata.stats.findings.watched import giving_signal, last_scores
 from spectrata.stats.verbs.profile import Profile
 from spectrata.stats.verbs.reading import Column
@@ -35,7 +35,7 @@ SAID = {
     "not_finite": "is not finite",
     "dead": "is dead",
     "collapsed": "has collapsed",
-    "training": "is still training, not judged",
+    "training": "is not judged",
     "not_collapsed": "has not collapsed",
 }
 WEIGHTS_BEYOND = {
@@ -270,7 +270,8 @@ def _headline(found: Profile, name: str, first: dict[str, Any] | None) -> str:
         clear = {word: int((table["verdict"] == word).sum()) for word in ("alike", "unlike")}
         words = [f"neighbours are {word} in {number:,}" for word, number in clear.items() if number]
         if not words:
-            return f"In none of {count(len(table), 'column')} are neighbours alike or unlike beyond chance and degree"
+            beyond = "alike or unlike beyond chance and degree"
+            return f"In none of {count(len(table), 'column')} neighbours are shown to be {beyond}"
         return f"{' and '.join(words)} of {count(len(table), 'column')}".capitalize()
     return first["headline"] if found.shown is not None and first else f"Spectra of {name or 'a signal'}"
 
@@ -291,7 +292,9 @@ def _facts(found: Profile) -> list[str]:
         facts.append(f"{name} {values:.3g}")
     if tests:
         given = f", and given {found.findings.given}" if found.findings.given else ""
-        facts.append(f"each hop tested against random orders of the nodes{given}; {count(tests, 'test')}")
+        facts.append(
+            f"each hop tested against random orders of the nodes{given}; p: {correction(found.findings, tests)}"
+        )
     return facts
 
 

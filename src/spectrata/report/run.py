@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.plot.maps import states
 from spectrata.plot.run import WORDS
 from spectrata.plot.style import log_limits
 from spectrata.stats.findings.verdict import CONTROL, LEVELS, MEASURE, is_layers, places, when
@@ -45,13 +46,15 @@ def _one_mode(one: "xr.Dataset", time: str, mode: str) -> dict[str, Any] | None:
         return None
     values = {name: one[name].transpose("layer", time).values.astype(float) for name in known}
     there = np.isfinite(values[known[0]])
-    rows, passes = np.flatnonzero(there.any(axis=1)), np.flatnonzero(there.any(axis=0))
+    names = [str(name) for name in one["layer"].values]
+    shown = np.isin(names, states(one, names))
+    rows, passes = np.flatnonzero(there.any(axis=1) & shown), np.flatnonzero(there.any(axis=0))
     if not len(passes):
         return None
     return {
         "name": MODES[mode],
         "at": one[time].values[passes].tolist(),
-        "layers": [str(name) for name in one["layer"].values[rows]],
+        "layers": [names[row] for row in rows],
         "measures": [_measure(one[name], array[np.ix_(rows, passes)]) for name, array in values.items()],
     }
 
@@ -67,10 +70,12 @@ def collapse_levels(layers: "xr.Dataset") -> dict[str, Any] | None:
     if not is_layers(layers):
         return None
     names = [str(name) for name in layers["snapshot"].values]
+    rows = np.flatnonzero(np.isin(names, states(layers, names))).tolist()
+    judged = {rows.index(row): place for place, row in places(layers).items() if row in rows}
     return {
-        "names": names,
+        "names": [names[row] for row in rows],
         "when": when(layers),
-        "values": numbers(layers[MEASURE].values),
-        "control": numbers(layers[CONTROL].values) if CONTROL in layers else None,
-        "levels": [{"at": row, "level": LEVELS[place].level, "name": place} for place, row in places(layers).items()],
+        "values": numbers(layers[MEASURE].values[rows]),
+        "control": numbers(layers[CONTROL].values[rows]) if CONTROL in layers else None,
+        "levels": [{"at": row, "level": LEVELS[place].level, "name": place} for row, place in judged.items()],
     }

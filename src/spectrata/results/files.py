@@ -46,6 +46,8 @@ def save(ds: "xr.Dataset", path: str | os.PathLike) -> Path:
     """
     path = Path(path)
     kind = _kind(path)
+    if not hasattr(ds, "data_vars"):
+        raise ResultError(f"{type(ds).__name__} is not a result, which is a Dataset; write it with its own method.")
     integrity.check_parts(ds, "The Dataset")
     if "component" in ds.get("magnitude", ds).dims and "graph" not in ds.dims:
         view(ds, "The Dataset")  # refuses results joined of spectra that do not compare

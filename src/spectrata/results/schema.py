@@ -112,6 +112,8 @@ def each_graph(ds: "xr.Dataset") -> "Iterator[tuple[Any, xr.Dataset]]":
     if "graph" not in ds.dims:
         yield None, ds
         return
+    if "hop" not in ds.dims:
+        raise ResultError("The result has no dimension hop; select with lists, such as ds.sel(hop=[1]).")
     for row, name in enumerate(ds["graph"].values.tolist()):
         one = ds.isel(graph=row)
         if one["state"] == "done" and (one["n_edges"] > 0).any():

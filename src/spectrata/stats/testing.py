@@ -169,7 +169,8 @@ class Results:
         self.at, self.seed = looks(n, draws), seed
         if draws is None and n <= SMALL_NODES and not many:
             self.at = self.at[-1:]
-        self.reading, self.covariates, self.with_shares = reading, read_given(given, reading.strat), with_shares
+        self.covariates = read_given(given, reading.strat, reading.table)
+        self.reading, self.with_shares = reading, with_shares
         shape = (len(STATISTICS), len(reading.columns[0].values), len(reading.columns), len(reading.hops))
         self.made, self.left_out = Outcome.unknown(shape), ""
         self.facts = {name: np.full(shape[1:], np.nan) for name in ("participation", "between_parts", "moran")}

@@ -59,8 +59,6 @@ def influence(
 
     Examples
     --------
-    A layer reads one hop far.
-
     >>> import torch
     >>> from spectrata.torch import influence
     >>> from torch_geometric.data import Data

@@ -23,9 +23,8 @@ class SpectrumCallback(Callback):
     """Watch a LightningModule while a Trainer fits it.
 
     A pass is one batch of the loop (``training_step`` or ``validation_step``), whether or not the step calls the
-    module's own ``forward``; labels are the Trainer's epochs, and what the module logs are its scores. ``evaluate=``
-    and ``control=`` repeat the last call of the module; where it has no ``forward`` of its own, of the part that holds
-    the layers.
+    module's own ``forward``; labels are the Trainer's epochs, and what the module logs are its scores. Evaluations
+    repeat the last call of the module; where it has no ``forward`` of its own, of the part that holds the layers.
 
     Parameters
     ----------
@@ -41,13 +40,11 @@ class SpectrumCallback(Callback):
 
     Examples
     --------
-    Given to the Trainer as ``Trainer(callbacks=[callback])``, it watches from the start of ``fit`` on.
-
     >>> import networkx as nx
     >>> from spectrata.torch import SpectrumCallback
-    >>> callback = SpectrumCallback(nx.cycle_graph(4), every=10)
+    >>> callback = SpectrumCallback(nx.cycle_graph(4), evaluate=5)
     >>> callback.watch is None, callback.arguments
-    (True, {'every': 10})
+    (True, {'evaluate': 5})
     """
 
     def __init__(self, data: Any = None, **arguments: Any) -> None:
@@ -58,8 +55,9 @@ class SpectrumCallback(Callback):
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
         """Put the hooks on."""
-        repeats = self.arguments.get("evaluate") or self.arguments.get("control")
-        model = _called(pl_module, self.arguments.get("layers")) if repeats else pl_module
+        model = pl_module
+        if self.arguments.get("evaluate") or not self.arguments.get("mode"):
+            model = _called(pl_module, self.arguments.get("layers"))
         self.watch = self._open = watch(model, self.data, **self.arguments)
         self.watch.listener.by_hand = True  # the Trainer's sanity check is no pass
         self.watch.start()

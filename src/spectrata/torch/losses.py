@@ -33,6 +33,9 @@ def magnitudes(
 ) -> torch.Tensor:
     """Compute magnitudes of a tensor with gradients, as :func:`spectrata.spectra` does without.
 
+    Zero vectors under the angular metric have no direction; here they count as the zero potential, so that a loss
+    stays finite with dead rows, where :func:`spectrata.spectra` would refuse.
+
     Parameters
     ----------
     graph : Stratification or graph-like
@@ -58,11 +61,6 @@ def magnitudes(
     Returns
     -------
     Tensor, shape ([T,] hop, n)
-
-    Notes
-    -----
-    Zero vectors under the angular metric have no direction; here they count as the zero potential, so that a loss
-    stays finite with dead rows, where :func:`spectrata.spectra` would refuse.
 
     Examples
     --------
@@ -161,7 +159,8 @@ def effective_rank(x: torch.Tensor, eps: float = 1e-12) -> torch.Tensor:
     .. math:: \exp\left(-\sum_i p_i \, \ln p_i\right), \qquad p_i = \sigma_i / \sum_j \sigma_j
 
     with the singular values :math:`\sigma` of the matrix as given, not centred (Roy and Vetterli 2007). It lies
-    between 1, where all rows are multiples of one vector, and the smaller side of the matrix.
+    between 1, where all rows are multiples of one vector, and the smaller side of the matrix. The values come from the
+    smaller Gram matrix in double precision: exact to about 1e-6 of the largest.
 
     Parameters
     ----------
@@ -173,10 +172,6 @@ def effective_rank(x: torch.Tensor, eps: float = 1e-12) -> torch.Tensor:
     Returns
     -------
     Tensor, shape () or (T,)
-
-    Notes
-    -----
-    The values come from the smaller Gram matrix in double precision: exact to about 1e-6 of the largest.
 
     Examples
     --------

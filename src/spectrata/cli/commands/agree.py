@@ -5,12 +5,13 @@ from typing import Annotated, Any
 import typer
 
 from spectrata.cli import options
-from spectrata.cli.options import INPUT, Chance, GraphOptions, option
+from spectrata.cli.options import COLUMN, INPUT, Chance, GraphOptions, option, read_columns
 from spectrata.cli.render import CHANCE, Meter, as_json, row_table, text
 
 SHOWN = 20  # rows of the table
 A = typer.Argument(metavar="A", help="A signal: node attribute of GRAPH or a file.")
 B = typer.Argument(metavar="B", help="Another signal, or a table to compare with A column by column.")
+COLUMN_A = option(None, INPUT, "NAME", "Only this column of A; --column does the same for B.", "--column-a")
 NULL = option("spectral", options.CHANCE, "spectral|permutation", "Chance: as smooth as the signals, or shuffled.")
 
 
@@ -19,13 +20,17 @@ def agree(
     a: Annotated[str, A],
     b: Annotated[str, B],
     chance: Chance,
+    column_a: list[str] | None = COLUMN_A,
+    column: list[str] | None = COLUMN,
     columns: str = option("auto", INPUT, "auto|joint|separate", "Columns as one vector per node, or each by itself."),
     metric: str = option("auto", INPUT, "auto|angular|euclidean", "Compare vectors by direction or by distance."),
     null: str = NULL,
     json: bool = options.JSON,
 ) -> None:
     """Test whether two signals agree beyond what their smoothness explains."""
-    from spectrata.cli.describe import NAMES, graph_facts, graph_line, rows_of, statuses
+    from spectrata.cli.describe import NAMES, graph_line, rows_of, statuses
+    from spectrata.stats.describe.sizes import graph_facts
+    from spectrata.stats.findings.answers import agree_sentence
     from spectrata.stats.findings.sentences import covariate_names, listed
     from spectrata.stats.verbs.agree import agree as compute
 
@@ -33,21 +38,13 @@ def agree(
         graph.hops = graph.hops or "1"
         strat = graph.read(progress=progress)
         progress("drawing surrogates", 0.2)
-        ds = compute(strat, a, b, None, columns=columns, metric=metric, null=null, **chance.arguments())
+        one, other = (read_columns(of, strat, some) for of, some in ((a, column_a), (b, column)))
+        ds = compute(strat, one, other, None, columns=columns, metric=metric, null=null, **chance.arguments())
     rows: list[dict[str, Any]] = rows_of(ds)
     if json:
         as_json({"command": "agree", "graph": graph.graph, "a": a, "b": b, **ds.attrs, "rows": rows})
         return
-    same = [str(row["verdict"]) for row in rows if row["hop"] == 0]
-    beyond = "beyond their smoothness" if null == "spectral" else "beyond shuffled nodes"
-    if len(same) == 1:
-        word = {"agree": "The signals agree", "opposite": "The signals are opposite"}.get(same[0])
-        if same[0].startswith("not beyond"):
-            text(f"The signals correlate {beyond}, but {same[0]}.")
-        else:
-            text(f"{word} {beyond}." if word else f"No agreement {beyond} was found ({same[0]}).")
-    else:
-        text(f"{same.count('agree')} of {len(same)} columns agree {beyond}, {same.count('opposite')} are opposite.")
+    text(agree_sentence([str(row["verdict"]) for row in rows if row["hop"] == 0], null))
     text(graph_line(graph_facts(strat, graph.graph)))
     rows = sorted(rows, key=lambda row: (row["p"] != row["p"], row["p"])) if "column" in ds.dims else rows
     rows, decides = rows[:SHOWN], "q" if "q" in rows[0] else "p_family"

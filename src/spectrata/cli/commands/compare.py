@@ -1,7 +1,7 @@
 """``spectrata compare``: two results on one graph, side by side."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -10,14 +10,10 @@ from spectrata.cli.render import CHANCE as INTERVAL
 from spectrata.cli.render import as_json, row_table, text
 from spectrata.errors import FileFormatError, ResultError
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 BAND = ("energy_shift", "shift_low", "shift_high", "shift_p")
 KEYS = ("algorithm", "snapshot", "layer", "epoch", "column", "hop")
 SHOWN = {"r": "correlation", "chance": INTERVAL, "off A": "off_zero_a", "off B": "off_zero_b"}
 SHOWN |= {"band": "place", "shift": "energy_shift", "p": "shift_p"}
-LEVEL = 0.05
 
 
 def compare(
@@ -33,6 +29,7 @@ def compare(
     """Compare two results on the same graph: where energy moves from A to B."""
     from spectrata.results.files import open as open_result
     from spectrata.stats.describe.compare import compare as compare_results
+    from spectrata.stats.findings.answers import shift_sentence
 
     try:
         sides = open_result(_result(a)), open_result(_result(b))
@@ -52,7 +49,7 @@ def compare(
     for row in sorted(known, key=lambda row: (row.get("shift_p", 0.0), -abs(row["energy_shift"]))):
         best.setdefault(tuple(row[name] for name in KEYS if name in row), row | {"place": place[row["band"]]})
     rows = [row | best.get(tuple(row[name] for name in KEYS if name in row), {}) for row in rows]
-    text(_sentence(found, list(best.values()), known))
+    text(shift_sentence(found, list(best.values()), known))
     text(f"A: {a}; B: {b}")
     row_table(rows[:top], {name: name for name in keys} | SHOWN, left=keys)
     text(
@@ -69,16 +66,3 @@ def _result(path: str) -> Path:
     """The result meant by a path: itself, or the one in a folder that ``profile`` wrote."""
     inside = Path(path) / "spectra.nc"
     return inside if inside.is_file() else Path(path)
-
-
-def _sentence(found: "xr.Dataset", best: list[dict[str, Any]], by_band: list[dict[str, Any]]) -> str:
-    if "shift_p" not in found:
-        return f"The shifts were not tested: {str(found.attrs['shift_test']).removeprefix('none: ')}."
-    clear, first = [row for row in by_band if row["shift_p"] <= LEVEL], best[0]
-    if not clear:
-        return "No shift of energy from A to B is distinguishable from chance (p > .05 at every hop)."
-    band, many = first["place"].replace("/", " of "), "more" if first["energy_shift"] > 0 else "less"
-    return (
-        f"B has {many} energy in band {band}, from low to high frequencies, than A at hop {first['hop']} "
-        f"({first['energy_shift']:+.3f} of the energy); {len(clear)} of {len(by_band)} shifts differ from chance."
-    )

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from spectrata.cli.options import INPUT, JSON, Chance, GraphOptions, option, parse_names
+from spectrata.cli.options import COLUMN, INPUT, JSON, TOP, Chance, GraphOptions, option, parse_names
 from spectrata.cli.render import Meter, as_json, count, text
 
 LABELS = typer.Argument(metavar="LABELS", help="Node attribute of GRAPH, or .csv, .tsv, .txt, .json, .npy or .npz.")
@@ -15,17 +15,27 @@ def homophily(
     graph: GraphOptions,
     labels: Annotated[str, LABELS],
     chance: Chance,
+    column: list[str] | None = COLUMN,
     missing: str | None = option(None, INPUT, "VALUES", "Values that mean no label, such as -1."),
+    top: int | None = TOP,
     json: bool = JSON,
 ) -> None:
-    """Test whether the labels of nodes K hops apart are alike, at every hop."""
-    from spectrata.cli.describe import graph_facts, graph_line, headline, print_tests, rows_of, statuses
-    from spectrata.stats.verbs.homophily import homophily as measure
+    """Test whether the labels of nodes K hops apart are alike, at every hop.
+
+    Of a table every column of text is tested by itself.
+    """
+    from spectrata.cli.describe import print_reading, rows_of
+    from spectrata.inputs.labels import as_labels
+    from spectrata.stats.describe.sizes import graph_facts
+    from spectrata.stats.verbs.homophily import of_columns
+    from spectrata.stats.verbs.reading import label_columns
 
     with Meter() as progress:
         strat = graph.read(progress=progress)
         progress("permuting labels", 0.3)
-        found = measure(strat, labels, missing=parse_names(missing), **chance.arguments())
+        chosen = label_columns(labels, strat.graph, column or ())
+        known = {name: as_labels(one, strat.graph, parse_names(missing)) for name, one in chosen.items()}
+        found = of_columns(strat, known, **chance.arguments())
     facts, rows = graph_facts(strat, graph.graph), rows_of(found)
     if json:
         names = ("n_labelled", "n_missing", "draws", "seed", "given")
@@ -33,16 +43,15 @@ def homophily(
         document |= {name: found.attrs[name] for name in names}
         values = ("homophily", "homophily_low", "homophily_high")
         for row in rows:
-            one = found.sel(hop=row["hop"])
+            one = found.sel({name: row[name] for name in ("column", "hop") if name in found.dims})
             by_measure = one[list(values)].to_dataframe()[list(values)].to_dict("index")
-            row |= {"measures": by_measure, "classes": one["class_homophily"].to_series().to_dict()}
+            row |= {"measures": by_measure, "classes": one["class_homophily"].dropna("label").to_series().to_dict()}
         as_json(document | {"hops": rows})
         return
-    text(headline(labels, rows, facts["diameter"]))
-    text(graph_line(facts))
-    lacking = f", {found.attrs['n_missing']:,} without a label" if found.attrs["n_missing"] else ""
-    text(f"labels: {labels}: {count(found.attrs['n_labelled'], 'node')}{lacking}, {found.sizes['label']} classes")
     beside = found["homophily"].to_series().unstack("measure")[list(MEASURES)].to_dict("records")
-    print_tests([row | more for row, more in zip(rows, beside, strict=True)], found.attrs["given"], MEASURES)
+    rows = [row | more for row, more in zip(rows, beside, strict=True)]
+    print_reading(found, rows, [labels, *filter(None, known)], facts, None if column else top, MEASURES)
     text("r is adjusted homophily; edge, node and class homophily are shown beside it and not tested.")
-    statuses(rows)
+    for name, own in known.items():
+        if lacking := int((own.codes < 0).sum()):
+            text(f"{name or labels}: {count(lacking, 'node')} without a label")

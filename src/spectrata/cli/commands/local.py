@@ -4,7 +4,19 @@ from spectrata.cli import options
 from spectrata.cli.options import OUTPUT, Chance, GraphOptions, SignalOptions, option
 from spectrata.cli.render import Meter, row_table, text
 
-FIELDS = ("verdict", "r", "chance_low", "chance_high", "p", "q", "r_given", "p_given", "q_given", "status")
+FIELDS = (
+    "verdict",
+    "r",
+    "chance_low",
+    "chance_high",
+    "p",
+    "q",
+    "r_given",
+    "p_given",
+    "q_given",
+    "near_level",
+    "status",
+)
 
 
 def local(
@@ -19,10 +31,10 @@ def local(
 
     With -o DIR also write local.csv, one row for each node.
     """
-    from collections import Counter
-
     from spectrata.cli import files
-    from spectrata.cli.describe import NAMES, graph_facts, graph_line, rows_of
+    from spectrata.cli.describe import NAMES, graph_line, rows_of
+    from spectrata.stats.describe.sizes import graph_facts
+    from spectrata.stats.findings.answers import local_sentence
     from spectrata.stats.findings.sentences import covariate_names, listed
     from spectrata.stats.verbs.local import WORDS
     from spectrata.stats.verbs.local import local as compute
@@ -37,16 +49,13 @@ def local(
     known = {word for kind in WORDS.values() for word in kind.values()}
     rows = sorted(rows_of(ds, FIELDS), key=lambda row: (row["verdict"] not in known, row["q"] != row["q"], row["q"]))
     if not json:
-        words = Counter(row["verdict"] for row in rows if row["verdict"] in known)
-        where = "neighbours" if ds["hop"].values.tolist() == [1] else "nodes at these hops"
         names = covariate_names(chance.arguments()["given"])
-        beyond = listed(["chance", *names])
-        said = ", ".join(f"{number:,} {word}" for word, number in words.most_common())
-        many = f"{words.total():,} of {len(rows):,} nodes stand out from their {where} beyond {beyond}: {said}."
-        text(many if words else f"No node is like or unlike its {where} beyond {beyond} (q > .05).")
+        words, hops = [row["verdict"] for row in rows if row["verdict"] in known], ds["hop"].values.tolist()
+        text(local_sentence(words, len(rows), hops, names))
         text(graph_line(graph_facts(strat, graph.graph)))
         fields = ("snapshot", "column", *(["hop"] if ds.sizes["hop"] > 1 else []), "node", "verdict", "r", "p", "q")
-        row_table(rows[:top], {name.replace("_", " "): name for name in (*fields, "q_given")}, left=NAMES)
+        near = [row | {"verdict": row["verdict"] + " (near .05)" * bool(row["near_level"])} for row in rows[:top]]
+        row_table(near, {name.replace("_", " "): name for name in (*fields, "q_given")}, left=NAMES)
         account = f"; given: {listed(names)} accounted for" if names else ""
         text(f"r: the node's part of the correlation; q: false discovery rate over nodes{account}.")
         if folder is None:

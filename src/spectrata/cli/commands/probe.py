@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from spectrata.cli.options import COMPUTED, GRAPH, INPUT, JSON, SEED, option, parse_weights
+from spectrata.cli.options import COLUMN, COMPUTED, GRAPH, INPUT, JSON, SEED, option, parse_weights
 from spectrata.cli.render import Meter, as_json, lines
 
 FEATURES = typer.Argument(metavar="FEATURES", help="One row of numbers per node.")
@@ -15,6 +15,7 @@ def probe(
     graph: Annotated[str, GRAPH],
     features: Annotated[str, FEATURES],
     labels: Annotated[str, LABELS],
+    column: list[str] | None = COLUMN,
     task: str = option("auto", COMPUTED, "auto|classification|regression", "What to predict."),
     weights: str | None = option(None, INPUT, "NAME|true|false", "Edge weights."),
     repeats: int | None = option(None, COMPUTED, "N", "How often folds are drawn. (default: up to 5)", min=1),
@@ -25,11 +26,14 @@ def probe(
     """Estimate what a model gains from the graph, by linear models on the nodes that have a label."""
     from spectrata.inputs.graphs import as_graph
     from spectrata.stats.verbs.probe import probe as compute
+    from spectrata.stats.verbs.reading import label_columns
 
     with Meter() as progress:
         known = as_graph(graph, weights=parse_weights(weights))
+        chosen = label_columns(labels, known, column or ())
+        own = next(iter(chosen.values())) if len(chosen) == 1 else labels
         progress("scoring views of the features", 0.1)
-        found = compute(known, features, labels, task=task, repeats=repeats, rewired=rewired, seed=seed)
+        found = compute(known, features, own, task=task, repeats=repeats, rewired=rewired, seed=seed)
     if json:
         facts: dict[str, Any] = {"command": "probe", "graph": graph, "features": features, "labels": labels}
         facts |= {"verdict": found.verdict, "headline": found.headline, "gain": found.gain, "best": found.best}

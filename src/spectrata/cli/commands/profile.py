@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from spectrata.cli import options
+from spectrata.cli import describe, options
 from spectrata.cli.options import (
     ALGORITHMS,
     COMPUTED,
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from spectrata.core.stratification import Stratification
-    from spectrata.inputs.signals import Signal
     from spectrata.stats.verbs.profile import Profile
 
 TOP, MOST = 6, 20  # columns in the table; all that are alike or unlike, up to so many
@@ -124,8 +123,11 @@ def profile(
         asked = {name: value for name, value in asked.items() if value is not None}
         profile_many(many, out=output.out, scheduler=scheduler, jobs=jobs, json=output.json, arguments=asked)
         return
-    if graph.graph is None or signal.signal is None:
-        raise OptionError("Give a GRAPH and a SIGNAL, or --many MANIFEST.")
+    if graph.graph is None:
+        raise OptionError("Give a graph and a signal, as in: spectrata profile graph.txt signal.csv")
+    if signal.signal is None:
+        lacks = f"The signal is missing: give a file with a value for every node of {graph.graph}"
+        raise OptionError(f"{lacks}, or the name of a node attribute.")
     _refuse({"--scheduler": scheduler, "--jobs": jobs != 1}, "one graph; it needs --many")
     if bands is not None:
         _refuse(whole | {"--cache": computing.cache}, "--bands, which computes no eigenvectors")
@@ -164,7 +166,7 @@ def _one_graph(
         progress("permuting nodes", 0.3)
         found = tested(strat, known, **signal.arguments(), **chance.arguments())
         if not to.json:
-            print_answer(found, graph.graph, ", ".join([signal.signal, *(signal.column or ())]))
+            print_answer(found, graph.graph, ", ".join(signal.names))
         progress("spectra", 0.8)
         ds = _spectra(found, known, signal, spectra, chance.seed)
         if to.details and ds is not None and not to.json:
@@ -200,13 +202,13 @@ def _read(graph: GraphOptions, computing: Computing, progress: Any) -> "Stratifi
 
 
 def _spectra(
-    found: "Profile", known: "Signal | str", signal: SignalOptions, spectra: SpectraOptions, seed: int
+    found: "Profile", known: Any, signal: SignalOptions, spectra: SpectraOptions, seed: int
 ) -> "xr.Dataset | None":
     """Random-walk gft as the findings have it, or what was asked for."""
     given = spectra.arguments()
     if not given:
         return found.spectra
-    if isinstance(known, str) or known.values.shape[2] == 0:
+    if signal.labels or known.values.shape[2] == 0:
         raise OptionError(f"{argument(next(iter(given)))} needs numbers, and the signal holds labels.")
     how: dict[str, Any] = {"metric": signal.metric, "columns": signal.columns, "zero_vectors": signal.zero_vectors}
     if "preset" not in given:
@@ -216,7 +218,8 @@ def _spectra(
 
 def print_answer(found: "Profile", graph: str, signal: str) -> None:
     """The answer, the graph, and the table of the last snapshot: one row per hop, or one per column."""
-    from spectrata.cli.describe import NAMES, graph_facts, graph_line, print_ranking
+    from spectrata.cli.describe import NAMES, graph_line, print_ranking
+    from spectrata.stats.describe.sizes import graph_facts
     from spectrata.stats.findings.table import footnote, hop_rows
 
     name, findings = f"{signal} ({how_read(found)})", found.findings
@@ -247,9 +250,7 @@ def how_read(found: "Profile") -> str:
     if found.reading is None:
         return "a result"
     column, times = found.reading.columns[0], found.reading.snapshots
-    width = column.values.shape[2]
-    kinds = {"numbers": "one number per node", "labels": f"labels of {width} classes"}
-    said = kinds.get(column.kind, f"{column.kind} of {width} numbers")
+    said = describe.how_read(column.kind, column.values.shape[2])
     return said if times is None else f"{said}, {len(times)} snapshots tested"
 
 
@@ -258,9 +259,9 @@ def document(found: "Profile", graph: str, signal: str, ds: "xr.Dataset | None")
     import json
 
     from spectrata._version import __version__
-    from spectrata.cli.describe import graph_facts
-    from spectrata.cli.details import strongest_rows
     from spectrata.results.schema import options_of
+    from spectrata.stats.describe.sizes import graph_facts
+    from spectrata.stats.describe.strongest import strongest_rows
 
     facts: dict[str, Any] = {"spectrata": __version__, "command": "profile", "signal": signal, "seed": found.seed}
     facts |= {"graph": graph_facts(found.strat, graph), "read_as": how_read(found), "hops": list(found.hops)}

@@ -182,6 +182,9 @@ def _header(table: TextTable, lines: Any) -> list[str]:
     while not first[-1]:
         first.pop()
     body, words = lines.iloc[1:], all(_HEADER.fullmatch(cell) for cell in first[:2])
+    if not words and len(first) > 2 and all(_HEADER.fullmatch(cell) for cell in first[1:3]):
+        ends = " and ".join(map(shown, first[1:3]))
+        raise table.problem(f"the columns {ends} stand after {shown(first[0])}; put them first.", 0)
     # A whole number, or the name of a node.
     if any(map(_WHOLE.fullmatch, first[:2])) or body[[0, 1]].isin(first[:2]).any(axis=None) or not (words or len(body)):
         return []

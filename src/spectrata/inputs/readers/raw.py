@@ -149,6 +149,7 @@ class RawSignal:
     table: bool = False  # every column is a signal of its own, whatever its name
     texts: tuple[tuple[str, Sequence[Any]], ...] = ()  # columns of text: name, one value per row
     own: bool = False  # the values were made while reading, so nobody else changes them
+    lines: Sequence[int] | None = None  # of the rows in their file
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +163,7 @@ class RawTable:
     named: bool  # whether the labels are more than numbers of columns
     index: tuple[Hashable, ...] | None = None  # the names of the rows, where they have some
     counted: bool = False  # the rows have an index that only counts them
+    lines: Sequence[int] | None = None  # of the rows in their file
 
     def cells(self, place: int) -> list[Any]:
         """The values of a column as they stand."""

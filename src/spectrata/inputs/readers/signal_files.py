@@ -5,15 +5,18 @@ import os
 import re
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.errors import shortened
+from spectrata.errors import FLAGS, argument, shortened
 from spectrata.inputs.readers import files
 from spectrata.inputs.readers.raw import RawSignal, RawTable
 from spectrata.inputs.readers.signal_objects import from_pandas, to_signal_array
-from spectrata.inputs.readers.tables import SPACES, TextTable, parse, read_columns
+from spectrata.inputs.readers.tables import DECIMAL_COMMA, SPACES, TextTable, parse, read_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # The names a signal and labels go by inside an archive or a table, most wanted first.
 _KEYS = ("signal", "features", "x", "embedding")
@@ -86,7 +89,9 @@ def _read_table(path: Path, names: Collection[Hashable] = ()) -> RawTable:
     values = [_column(table, column, first) for column in body]
     if len(values) == 1 and values[0] is None:
         raise files.problem(path, "the table has a column of names and none of numbers.")
-    return RawTable(shortened(path.name), body, values, tuple(header or body.columns), bool(header))
+    return RawTable(
+        shortened(path.name), body, values, tuple(header or body.columns), bool(header), lines=table.lines[first:]
+    )
 
 
 def _header(table: TextTable, names: Collection[Hashable]) -> list[str]:
@@ -94,10 +99,16 @@ def _header(table: TextTable, names: Collection[Hashable]) -> list[str]:
     cells = [str(cell) for cell in table.cells.iloc[0]]
     if len(cells) == 1:
         return cells if len(table.cells) > 1 and not files.is_number(cells[0]) else []
-    if cells[0].lower() in _NAME_COLUMNS:
+    if cells[0].lower() in _NAME_COLUMNS or (_names_columns(table, names) and len(table.cells) > len(names)):
         return cells
     is_row = len(table.cells) == len(names) and cells[0] in names
     return cells if any(cell and not files.is_number(cell) for cell in cells[1:]) and not is_row else []
+
+
+def _names_columns(table: TextTable, names: Collection[Hashable]) -> bool:
+    """Whether the first cell of the first line is no node, and those of all others are."""
+    first, *others = table.cells[0].tolist()
+    return bool(others) and first not in names and set(others) <= set(names)
 
 
 def _column(table: TextTable, column: int, first: int) -> np.ndarray | None:
@@ -107,7 +118,8 @@ def _column(table: TextTable, column: int, first: int) -> np.ndarray | None:
         return np.array([files.number(cell) for cell in cells])
     except ValueError:
         alone = table.cells.shape[1] == 1
-        if (column or alone) and sum(map(files.is_number, cells)) > (0 if alone else len(cells) / 2):
+        known = sum(files.is_number(cell) or DECIMAL_COMMA.fullmatch(cell) is not None for cell in cells)
+        if (column or alone) and known > (0 if alone else len(cells) / 2):
             raise table.refused(column, first, _ADVICE) from None
         return None
 
@@ -130,7 +142,8 @@ def _read_word_vectors(path: Path) -> RawSignal:
     for place, held in enumerate(values, start=1):
         if held is None:
             raise table.refused(place, 0, _ADVICE)
-    return RawSignal(np.stack(values, axis=1), tuple(table.cells[0].tolist()), own=True)  # type: ignore[arg-type]
+    names = tuple(table.cells[0].tolist())
+    return RawSignal(np.stack(values, axis=1), names, own=True, lines=table.lines)  # type: ignore[arg-type]
 
 
 # ---- formats of other libraries
@@ -206,21 +219,25 @@ _READERS: dict[str, Callable[[Path], RawSignal | RawTable]] = {
 
 
 def read_labels(
-    path: str | os.PathLike[str], nodes: Collection[Hashable] = ()
-) -> tuple[list[Any], tuple[Hashable, ...] | None]:
-    """One label per node, and names where the file has some; a first line that begins with one of ``nodes`` is data."""
+    path: str | os.PathLike[str], nodes: frozenset[str] = frozenset()
+) -> tuple[list[Any], tuple[Hashable, ...] | None, list[int] | None]:
+    """One label per node, and names and lines where the file has some; a first line that begins with a node is data."""
     with files.opened(path) as path:
         ending, names = files.suffix(path), None
         if ending in (".csv", ".tsv"):
             return _labels_of_table(path, nodes)
         if ending == ".txt":
             lines = (line.strip(" \t\r\f\v") for line in files.read_utf8(path).decode().split("\n"))
-            return [line for line in lines if line], None
+            labels = [line for line in lines if line]
+            words = [line.split(None, 1) for line in labels]
+            if words and all(len(word) == 2 and word[0] in nodes for word in words):
+                return [word[1] for word in words], tuple(word[0] for word in words), None
+            return labels, None, None
         if ending == ".json":
             held = files.read_json(path)
             if not isinstance(held, (dict, list)):
                 raise files.problem(path, "labels in JSON are an object from node to label, or a list.")
-            return (list(held.values()), tuple(held)) if isinstance(held, dict) else (held, None)
+            return (list(held.values()), tuple(held), None) if isinstance(held, dict) else (held, None, None)
         if ending == ".npy":
             array = files.read_npy(path)
         elif ending == ".npz":
@@ -233,22 +250,45 @@ def read_labels(
         array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
         if array.ndim != 1:
             raise files.problem(path, f"labels have shape (n,), one per node, not {array.shape}.")
-        return array.tolist(), names
+        return array.tolist(), names, None
 
 
-def _labels_of_table(path: Path, nodes: Collection[Hashable]) -> tuple[list[Any], tuple[Hashable, ...] | None]:
-    cells = read_columns(path).cells
-    if not len(cells):
+def read_label_table(path: Path, nodes: Collection[Hashable] = ()) -> "pd.DataFrame":
+    """The cells of a .csv or .tsv file as text, its header as the names of the columns."""
+    table = read_columns(path)
+    cells, first = table.cells, table.cells[0].tolist()
+    if not first:
         raise files.problem(path, "the table has no row.")
-    first, width = [str(cell).lower() for cell in cells.iloc[0]], cells.shape[1]
-    header = bool(set(first) & set(_LABEL_KEYS)) or (width > 1 and first[0] in _NAME_COLUMNS)
-    header &= width == 1 or cells[0].iloc[0] not in nodes or cells[0].iloc[0] in cells[0].iloc[1:].tolist()
+    names = [str(cell) for cell in cells.iloc[0]]
+    header = not {name.lower() for name in names}.isdisjoint(_LABEL_KEYS)
+    if len(names) > 1:
+        header |= names[0].lower() in _NAME_COLUMNS
+        header &= names[0] not in nodes or names[0] in first[1:]
+        heads = (head for head, *below in cells.to_numpy().T[1:].tolist() if head not in below)
+        header |= _names_columns(table, nodes) and not all(map(files.is_number, heads))
     body = cells.iloc[1:] if header else cells
     if not len(body):
         raise files.problem(path, "the table has a header and no row.")
-    if width == 1:
-        return body[0].tolist(), None
-    named = [name for name in _LABEL_KEYS if name in first[1:]] if header else []
-    if width > 2 and not named:
-        raise files.problem(path, f"the table has {width} columns; call the one with the labels 'label'.")
-    return body[first.index(named[0], 1) if named else 1].tolist(), tuple(body[0].tolist())
+    named = body.set_axis(names if header else [str(place) for place in range(1, len(names) + 1)], axis=1)
+    named.attrs["lines"] = table.lines[int(header) :]
+    return named
+
+
+def _labels_of_table(
+    path: Path, nodes: Collection[Hashable]
+) -> tuple[list[Any], tuple[Hashable, ...] | None, list[int] | None]:
+    table = read_label_table(path, nodes)
+    first, *others = table.columns
+    if not others:
+        return table[first].tolist(), None, None
+    named = label_name(others)
+    if len(others) > 1 and named is None:
+        how = f"choose one, as {argument('column', others[0])}" if "column" in FLAGS else "call one 'label'"
+        raise files.problem(path, f"the columns {files.listed(others)} could all hold the labels; {how}.")
+    return table[named or others[0]].tolist(), tuple(table[first]), table.attrs["lines"]
+
+
+def label_name(columns: Sequence[Any]) -> Any:
+    """The column that goes by a name of labels, such as "label" or "group"; None where none does."""
+    by_name = {str(name).lower(): name for name in columns}
+    return next((by_name[key] for key in _LABEL_KEYS if key in by_name), None)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SPACES = r"\s+"  # what pandas calls runs of blanks and tabs
+DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 MOST_COLUMNS = 100_000  # pandas takes seconds for so many, and minutes for more
 
 
@@ -25,6 +26,11 @@ class TextTable:
     path: Path
     cells: "pd.DataFrame"  # row labels count the lines of the file
 
+    @property
+    def lines(self) -> list[int]:
+        """The line of each row in the file, counted from 1."""
+        return [row + 1 for row in self.cells.index]
+
     def problem(self, message: str, row: int) -> FileFormatError:
         """The error for one row of ``cells``, with its line in the file."""
         return problem(self.path, message, int(self.cells.index[row]) + 1)
@@ -33,6 +39,8 @@ class TextTable:
         """The error for the first cell of a column, from row ``first`` on, that is not a number."""
         cells = self.cells[column].tolist()
         row = next(row for row in range(first, len(cells)) if not is_number(cells[row]))
+        if DECIMAL_COMMA.fullmatch(cells[row]):
+            advice = f"write decimals with a point, as in {cells[row].replace(',', '.')}"
         what = f"{shown(cells[row])} is not a number" if cells[row] else "a cell is empty"
         return self.problem(f"{what} (column {column + 1}); {advice if cells[row] else 'fill or drop it'}.", row)
 
@@ -46,7 +54,8 @@ def read_columns(path: Path) -> TextTable:
 def separator_of(path: Path, data: bytes) -> str:
     """The mark between the columns of a table: a tab in .tsv, else a comma, or a semicolon where there is no comma."""
     first = data.partition(b"\n")[0]
-    return "\t" if suffix(path) == ".tsv" else ";" if b";" in first and b"," not in first else ","
+    separates = re.search(rb"(?<!\d),|,(?!\d)", first)  # not a decimal comma
+    return "\t" if suffix(path) == ".tsv" else ";" if b";" in first and not separates else ","
 
 
 def parse(path: Path, data: bytes, separator: str, least: int = 0) -> TextTable:
@@ -70,7 +79,7 @@ def parse(path: Path, data: bytes, separator: str, least: int = 0) -> TextTable:
         opened = re.search(r"starting at row (\d+)", str(error))
         line = None if opened is None else int(opened[1]) + 1
         raise problem(path, "the table is damaged: a quote is not closed.", line) from None
-    if separator != SPACES and (b" " in data or b"\t" in data):
+    if separator != SPACES and (b" " in data or b"\t" in data or not data.isascii()):  # such as hard spaces
         cells = cells.apply(lambda column: column.str.strip())
     filled = (cells != "").any(axis=1)
     return TextTable(path, cells if filled.all() else cells[filled])

@@ -32,7 +32,7 @@ function runChart(mode, measure) {
   const ends = measure.log ? measure.log.map(Math.log) : [Math.min(...known), Math.max(...known)];
   mode.layers.forEach((name, row) => {
     const most = left < 120 ? 14 : 20, half = most / 2 - 1, words = name.length > most ? `${name.slice(0, half)}\u2026${name.slice(-half)}` : name;
-    if (layers <= 24 || row % 2 === 0) draw("text", svg, { x: left - 6, y: top + (row + 0.5) * high + 4, "text-anchor": "end" }, words);
+    if (layers <= 40 || row % 2 === 0) draw("text", svg, { x: left - 6, y: top + (row + 0.5) * high + 4, "text-anchor": "end" }, words);
     passes.forEach((pass, at) => {
       const value = measure.values[row][pass], fill = missing(value) ? color("grid") : onRamp((change(value) - ends[0]) / (ends[1] - ends[0] || 1));
       const cell = draw("rect", svg, { class: "cell", x: left + at * wide, y: top + row * high, width: wide + 0.3, height: high - 1, fill, "data-value": missing(value) ? "" : value });
@@ -77,10 +77,11 @@ function showCollapse() {
   const n = known.names.length, room = chartWidth("collapse"), left = 60, right = room - 20, top = 26, bottom = 200;
   const least = Math.min(...[...known.values, ...(known.control ?? []), ...known.levels.map((one) => one.level)].filter((x) => x > 0));
   const decades = Math.max(2, Math.min(7, Math.ceil(-Math.log10(least)))), floor = 10 ** -decades;
+  const shortName = (name) => (name.replace("/hidden", "").length > 11 ? `${name.slice(0, 10)}\u2026` : name.replace("/hidden", ""));
   const svg = draw("svg", null, { viewBox: `0 0 ${room} 250`, role: "img", "aria-label": "Layers against the levels of collapse" });
   const x = (at) => left + ((at + 0.5) / n) * (right - left), y = (value) => top + (-Math.log10(Math.max(floor, Math.min(1, value))) / decades) * (bottom - top);
   const ys = [1, 0.1, 0.01, 1e-3, 1e-5, 1e-7].filter((value) => value >= floor * 0.99).map((value) => [value, y(value), value < 1e-3 ? value.toExponential(0).replace("e-", "e\u2212") : String(value)]);
-  axes(svg, { left, right, top, bottom }, thin(n, room < 600 ? 3 : 10).map((at) => [at, x(at), known.names[at].length > 11 ? `${known.names[at].slice(0, 10)}\u2026` : known.names[at]]), ys,
+  axes(svg, { left, right, top, bottom }, thin(n, Math.max(2, Math.floor((right - left) / 84))).map((at) => [at, x(at), shortName(known.names[at])]), ys,
     ["layer", "share of the energy that tells nodes apart"]);
   for (const [values, ink, hollow] of [[known.control, color("none"), true], [known.values, color("alike"), false]]) {
     if (!values) continue;
@@ -93,5 +94,5 @@ function showCollapse() {
     draw("line", svg, { x1: x(level.at) - wide, x2: x(level.at) + wide, y1: y(level.level), y2: y(level.level), stroke: color("unlike"), "stroke-width": 3, "data-level": level.level });
   }
   $("collapse").replaceChildren(svg);
-  $("collapse-caption").textContent = `Layers at ${known.when}. Orange: levels of collapse of the study, at the layers that are judged.${known.control ? " Hollow: the same weights without messages." : ""}`;
+  $("collapse-caption").textContent = `Layers at ${known.when}. Orange: levels of collapse of the study, at the layers that are judged.${known.control ? " Hollow: the same weights without messages." : ""}${least < floor ? ` Dots at the lower edge: below ${floor.toExponential(0).replace("e-", "e\u2212")}.` : ""}`;
 }

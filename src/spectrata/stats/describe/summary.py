@@ -16,7 +16,8 @@ from spectrata.stats.describe.levels import level_groups
 from spectrata.stats.describe.spectrum import lengths, off_zero_share
 
 DIRECTION = "compared by direction (metric='angular')"
-FRONT = ("algorithm", "snapshot", "column", "hop", "n_pairs", "band", "component", "eigenvalue", "multiplicity")
+TESTS = ("correlogram", "homophily", "agree", "local", "decoupling", "calibration")  # whose cells are ranked
+FRONT = ("algorithm", "snapshot", "column", "node", "hop", "band", "component", "eigenvalue", "multiplicity")
 COLUMNS = ("norm", "off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat")
 
 
@@ -47,8 +48,8 @@ def summary(ds: xr.Dataset, *, bands: int = 4) -> pd.DataFrame:
     Parameters
     ----------
     ds : Dataset
-        A result of spectra or bands; or of :func:`spectrata.correlogram` or :func:`spectrata.calibrate`, whose cells
-        are then ranked, the smallest p first.
+        A result of spectra or bands; or of a test, such as :func:`spectrata.correlogram`,
+        :func:`spectrata.calibrate` or :func:`spectrata.decoupling`, whose cells are then ranked, the smallest p first.
     bands : int
         Bands off zero of equal counts of components, for ``lowest`` and ``highest``.
 
@@ -61,8 +62,8 @@ def summary(ds: xr.Dataset, *, bands: int = 4) -> pd.DataFrame:
         a random signal about 1 / bands; NaN for a band without components); ``centroid``: mean eigenvalue weighted by
         energy off zero; ``peak``: eigenvalue of the strongest eigenspace
         per component; ``cosine_flat``: cosine with a flat spectrum; ``eigenspaces`` and ``ambiguous``: distinct
-        eigenvalues, and components inside repeated ones; ``status``. Of a correlogram or a calibration: the
-        statistic, its interval of chance, ``p`` and, where there is one, ``q`` of every cell.
+        eigenvalues, and components inside repeated ones; ``status``. Of a test: verdict, statistic, interval of
+        chance, ``p`` and ``q`` of every cell, as far as there are such.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def summary(ds: xr.Dataset, *, bands: int = 4) -> pd.DataFrame:
         ds["metric"].values if "metric" in getattr(ds, "coords", ()) else getattr(ds, "attrs", {}).get("metric", "")
     )
     notes = [DIRECTION] if "angular" in np.ravel(metric).tolist() else []
-    if getattr(ds, "attrs", {}).get("kind") in ("correlogram", "calibration"):
+    if getattr(ds, "attrs", {}).get("kind") in TESTS:
         found = NotedTable(_ranked_cells(ds))
     else:
         check(ds)
@@ -126,13 +127,16 @@ def precision_notes(spectra: View, front: str = "") -> list[str]:
 
 
 def _ranked_cells(ds: xr.Dataset) -> pd.DataFrame:
-    """Rank the cells of a correlogram or a calibration, the smallest p first, of equal ones the largest effect."""
-    names = [name for name in ("r", "share", "ratio", "chance_low", "chance_high", "p", "q") if name in ds]
-    effect = "r" if "r" in ds else "ratio"
-    table = ds[[*names, "status"]].to_dataframe().reset_index()
+    """Rank the cells of a test, the smallest p first, of equal ones the largest effect."""
+    known = ("verdict", "r", "decoupling", "share", "ratio", "chance_low", "chance_high", "p", "q", "n_pairs", "status")
+    names = [name for name in known if name in ds]
+    effect = next(name for name in ("r", "decoupling", "ratio") if name in ds)
+    table = ds[[name for name in names if name in ds.data_vars]].to_dataframe().reset_index()
+    if "name" in table:  # of the nodes
+        table["node"] = table["name"]
     front = [name for name in FRONT if name in table]
     order = np.lexsort([-table[effect].abs().fillna(0.0), table["p"].fillna(2.0)])
-    return table.iloc[order].dropna(subset=[effect])[[*front, *names, "status"]].reset_index(drop=True)
+    return table.iloc[order].dropna(subset=[effect])[[*front, *names]].reset_index(drop=True)
 
 
 def _table(spectra: View, bands: int) -> pd.DataFrame:

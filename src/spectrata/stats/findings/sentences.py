@@ -17,14 +17,18 @@ if TYPE_CHECKING:
 
 NAMED = 8  # labels that are named one by one
 WEAK = 0.05  # |r| below which a likeness is called weak
+NOT_BEYOND = "not shown beyond"  # that a test given degree does not reject is no evidence that degree explains it
 SINGULAR = {"layers": "layer", "epochs": "epoch"}
 # Of each share: what a value above, at and below chance is called (the last two "than chance"), and what of it is.
 DIVIDE = "follows the main divide"
+EXPLAINED = "Main divide: the split in two that cuts the fewest pairs."
 SHARES = {
-    "smooth": ("is smooth", "is no smoother", "is less smooth", "lowest quarter of frequencies"),
-    "rough": ("is rough", "is no rougher", "is less rough", "highest quarter of frequencies"),
-    "main_divide": (DIVIDE, f"{DIVIDE} no more", f"{DIVIDE} less", "Fiedler eigenspace"),
+    "smooth": ("is smooth", "is not distinguishably smoother", "is less smooth", "lowest quarter of frequencies"),
+    "rough": ("is rough", "is not distinguishably rougher", "is less rough", "highest quarter of frequencies"),
+    "main_divide": (DIVIDE, f"{DIVIDE} not distinguishably more", f"{DIVIDE} less", "Fiedler eigenspace"),
 }
+BOTH_ENDS = "smooth and rough together: more energy than chance in the lowest and in the highest quarter of frequencies"
+NOT_SCALED = "not tested"  # few components off zero, or pairs that fall into parts
 
 
 def sentence(one: "Finding", given: str) -> str:
@@ -42,7 +46,8 @@ def sentence(one: "Finding", given: str) -> str:
     if one.kind == "undefined":
         return f"{where}{nodes(one.hop)}: not judged ({one.verdict}).".strip()
     said = _likeness(one, given) if one.statistic == "r" else _scale(one, given)
-    text = f"{where}{said}: {_numbers(one)}{_given(one, given)}."
+    near = "; near .05, more permutations could change the verdict" if one.near_level else ""
+    text = f"{where}{said}: {_numbers(one)}{_given(one, given)}{near}."
     return text[0].upper() + text[1:]
 
 
@@ -54,7 +59,7 @@ def _likeness(one: "Finding", given: str) -> str:
     word = by_side(one.kind, one.value)
     if word == one.kind and abs(one.value) < WEAK:
         word = f"weakly {word}"
-    rest = "" if one.verdict == one.kind or not given else f", {one.verdict}"
+    rest = "" if one.verdict == one.kind or not given else f", {one.verdict.replace('not beyond', NOT_BEYOND)}"
     return f"{who} are {word}{rest}"
 
 
@@ -63,7 +68,7 @@ def _scale(one: "Finding", given: str) -> str:
     if not one.significant:
         words = f"{below if one.p_family <= LEVEL else at_chance} than chance"
     else:
-        words = above if one.beyond_degree or not given else f"{above}, not beyond {given}"
+        words = above if one.beyond_degree or not given else f"{above}, {NOT_BEYOND} {given}"
     return f"at {hops([one.hop])} the signal {words}"
 
 
@@ -146,7 +151,9 @@ def listed(labels: Sequence[Any]) -> str:
 
 def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
     """One line per column and snapshot on where the signal is smooth, rough or follows the main divide."""
+    findings = list(findings)
     found: dict[str, dict[str, list[Any]]] = {}
+    ends: dict[str, dict[str, list[Any]]] = {}
     lines: list[str] = []
     described = {(place(one), one.hop, one.statistic): one for one in findings if one.kind == "described"}
     for (where, hop, statistic), low in described.items():
@@ -155,14 +162,28 @@ def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
             shares = f"About {100 * low.value:.0f} % of it is in the lowest quarter of frequencies and"
             shares += f" {100 * high.value:.0f} % in the highest; an even signal has 25 %."
             lines += wrap(f"Scale {where}at {hops([hop])}: {shares}", WIDTH)
+    hops_of_r: dict[str, list[Any]] = {}
+    scaled: dict[str, list[Any]] = {}
     for one in findings:
+        if one.statistic == "r" and one.kind != "undefined":
+            hops_of_r.setdefault(place(one), []).append(one.hop)
+        if one.statistic == "smooth":
+            scaled.setdefault(place(one), []).append(one.hop)
         if one.statistic in SHARES and one.significant:
-            words = SHARES[one.statistic][0].removeprefix("is ")
-            words += "" if one.beyond_degree or not given else f", not beyond {given},"
+            words = SHARES[one.statistic][0].removeprefix("is ") + " (near .05)" * one.near_level
+            words += "" if one.beyond_degree or not given else f", {NOT_BEYOND} {given},"
             found.setdefault(place(one), {}).setdefault(words, []).append(one.hop)
+            ends.setdefault(place(one), {}).setdefault(one.statistic, []).append(one.hop)
+    explained = False
     for where, by_words in found.items():
+        both = [hop for hop in ends[where].get("smooth", ()) if hop in ends[where].get("rough", ())]
+        lacking = [hop for hop in hops_of_r.get(where, ()) if hop not in scaled[where]]
+        by_words |= {BOTH_ENDS: both} if both else {}
+        by_words |= {NOT_SCALED: lacking} if lacking else {}
         said = "; ".join(f"{words} at {hops(some)}" for words, some in by_words.items())
-        lines += wrap(f"Scale{' i' + where[1:].rstrip() if where else ''}: {said}.", WIDTH)
+        explain = f" {EXPLAINED}" * (DIVIDE in said and not explained)
+        explained |= bool(explain)
+        lines += wrap(f"Scale{' i' + where[1:].rstrip() if where else ''}: {said}.{explain}", WIDTH)
     return lines
 
 
@@ -170,33 +191,55 @@ def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
 
 
 def likeness_words(rows: Sequence["Finding"], diameter: int | None) -> str:
-    """Verdicts of consecutive hops in words, those that say alike or unlike; "from K hops on" ends at the diameter.
+    """Verdicts of consecutive hops in words: the first hop leads, and what shows only given degree comes last.
+
+    Of the others "alike" and "unlike", and only where there is neither what is not shown beyond degree. "From K hops
+    on" ends at the diameter.
 
     Examples
     --------
     >>> from spectrata.stats.findings import Finding
-    >>> words = ["alike", "alike", "chance", "unlike"]
+    >>> words = ["alike", "alike", "chance", "unlike", "unlike"]
     >>> rows = [Finding("", "", hop, value=0.5, verdict=word) for hop, word in enumerate(words, start=1)]
-    >>> likeness_words(rows, 4), likeness_words(rows[2:3], 4)
+    >>> likeness_words(rows, 5), likeness_words(rows[2:3], 5)
     ('alike up to 2 hops, less alike than chance from 4 hops on', 'not distinguishable from chance')
     """
     known = [one for one in rows if one.kind != "undefined"]
-    plain = [by_side(one.verdict, one.value) if one.verdict in ("alike", "unlike") else "" for one in rows]
-    given = [one.verdict.replace(" only", "") if " given " in one.verdict else "" for one in rows]
     # Equal for hops that follow each other.
     steps = [one.hop if isinstance(one.hop, str) else one.hop - at for at, one in enumerate(rows)]
-    for words in (plain, given):
-        found = []
-        for (word, _), group in groupby(zip(words, steps, rows, strict=True), key=lambda row: row[:2]):
-            found += [f"{word} {_where([row[2].hop for row in group], diameter)}"] if word else []
-        if found:
-            return ", ".join(found)
-    behind = next((one.verdict for one in known if one.verdict.startswith("not beyond")), "")
-    if behind:
-        return f"no likeness {behind.removeprefix('not ')}"
-    if any(one.verdict == "chance" for one in known):
-        return "not distinguishable from chance"
-    return "described, not tested" if known else "not tested"
+    groups = []
+    for (said, _), group in groupby(zip(map(_said, rows), steps, rows, strict=True), key=lambda row: row[:2]):
+        groups.append((*said, [row[2].hop for row in group]))
+    first = groups[0][-1][0] if groups else None  # the hop that leads
+    some = [group for group in groups if group[0] in (CLEAR, BEHIND, GIVEN)]
+    if not some:
+        at_chance = any(one.verdict == "chance" for one in known)
+        return AT_CHANCE if at_chance else "described, not tested" if known else "not tested"
+    clear = any(group[0] == CLEAR for group in some)
+    kept = [group for group in some if group[0] == CLEAR or not clear or group[-1][0] == first]
+    if groups[0][0] == CHANCE:
+        kept.insert(0, groups[0])
+    kept.sort(key=lambda group: (group[-1][0] != first, group[0]))
+    return ", ".join(f"{word} {_where(hops, diameter)}{rest}" for _, word, rest, hops in kept)
+
+
+CLEAR, BEHIND, GIVEN, CHANCE, SILENT = range(5)  # what a verdict says, the clearest first
+AT_CHANCE = "not distinguishable from chance"
+
+
+def _said(one: "Finding") -> tuple[int, str, str]:
+    """What the verdict of a hop says: its rank, its word, and what stands behind the hop."""
+    if one.verdict in ("alike", "unlike"):
+        return CLEAR, by_side(one.verdict, one.value), ""
+    if "only given" in one.verdict:
+        return GIVEN, one.verdict, ""
+    if one.verdict == "chance":
+        return CHANCE, AT_CHANCE, ""
+    if not one.verdict.startswith(("not beyond", "reversed")):
+        return SILENT, "", ""
+    middle = (one.chance_low + one.chance_high) / 2
+    side = one.kind or ("alike" if one.value > (0.0 if np.isnan(middle) else middle) else "unlike")
+    return BEHIND, by_side(side, one.value), f" ({one.verdict.replace('not beyond', NOT_BEYOND)})"
 
 
 def by_side(word: str, r: float) -> str:
@@ -212,7 +255,7 @@ def _where(some: list[Any], diameter: int | None) -> str:
         return f"at distance {first}"
     if first == 1:
         return "between neighbours" if last == 1 else f"up to {last} hops"
-    return f"from {first} hops on" if last == diameter else f"at {runs(some)} hops"
+    return f"from {first} hops on" if last == diameter and first != last else f"at {runs(some)} hops"
 
 
 def covariate_names(given: Any) -> list[str]:
@@ -240,9 +283,11 @@ def column_sentences(table: "pd.DataFrame", given: Any = "degree") -> list[str]:
             what = f"are {word}, more than {explain} (q <= {LEVEL}); clearest: {best}."
             found.append(f"In {len(part)} of {total} columns {nodes(hop)} {what}")
     if other := int(table["verdict"].str.startswith("not beyond").sum()):
-        found.append(f"In {other} of {total} columns {listed(names)} may explain why r differs from chance.")
+        found.append(f"In {other} of {total} columns r differs from chance, {NOT_BEYOND} {listed(names)}.")
     if total and not found:
-        found = [f"In none of {total} columns {nodes(hop)} are more alike or more unlike than chance (q > {LEVEL})."]
+        found = [f"In none of {total} columns {nodes(hop)} are shown to differ from chance (q > {LEVEL})."]
+    if other := int(table["verdict"].str.contains("only given").sum()):
+        found.append(f"In {other} of {total} columns r differs from chance only with {listed(names)} accounted for.")
     constant, untested = table["r"].isna(), table["q"].isna()
     for words, some in (("Not tested, since constant", constant), ("Described, not tested", untested & ~constant)):
         found += [f"{words}: {listed(table['column'][some].tolist())}."] if some.any() else []

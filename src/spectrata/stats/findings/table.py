@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from spectrata.stats.findings.finding import Finding
 
 WIDTH, MOST_TABLES = 80, 6
+DEGREE = "degree: number (or weight) of neighbours"
+BY_BIN = "degree: number of a node's pairs in the first three bins and in the tested one"  # strata by distance
 COLUMNS = ("hop", "verdict", "r", "chance", "p", "r given", "p given")
 WORDS = {
     "alike": "r above chance{also}",
     "unlike": "r below chance{also}",
     "chance": "r not distinguishable from chance",
-    "not beyond": "{given} may explain why r differs from chance",
+    "not beyond": "r differs from chance, but with {given} accounted for this is not shown",
     "alike only": "r above chance only with {given} accounted for",
     "unlike only": "r below chance only with {given} accounted for",
     "reversed": "above chance without and below it with {given} accounted for, or the other way round",
@@ -41,8 +43,9 @@ def hop_rows(findings: Iterable["Finding"]) -> dict[tuple[Any, Any], list[dict[s
             continue
         chance = f"{shown(one.chance_low)} to {shown(one.chance_high)}" if one.chance_low == one.chance_low else ""
         word = f"{one.verdict} (near .05)" if one.near_level else one.verdict
-        first, second = (shown(one.value), chance, shown_p(one.p_family)), (one.value_given, one.p_family_given)
-        cells = (str(one.hop), word, *first, shown(second[0]), shown_p(second[1]))
+        # Where r is undefined, r of what degree leaves says nothing about the signal.
+        given = ("", "") if one.kind == "undefined" else (shown(one.value_given), shown_p(one.p_family_given))
+        cells = (str(one.hop), word, shown(one.value), chance, shown_p(one.p_family), *given)
         found.setdefault((one.column, one.snapshot), []).append(dict(zip(COLUMNS, cells, strict=True)))
     return found
 
@@ -76,21 +79,48 @@ def _line(row: dict[str, str], wide: dict[str, int], gap: str) -> str:
 
 
 def footnote(findings: Sequence["Finding"], given: str, tests: int) -> str:
-    """Footnotes: the meaning of the words that occur in the table, of p and of chance."""
-    name, parts = given or "degree", []
-    judged = (one for one in findings if one.statistic == "r" and one.verdict and one.kind != "undefined")
-    for word in dict.fromkeys(one.verdict for one in judged):
-        key = next(key for key in sorted(WORDS, key=len, reverse=True) if word.startswith(key))
-        parts.append(f"{word}: " + WORDS[key].format(also=f", also given {given}" if given else "", given=name))
+    """Footnotes: the meaning of the words that occur in the table, of degree, of p and of chance."""
+    name = given or "degree"
+    judged = [one for one in findings if one.statistic == "r" and one.verdict and one.kind != "undefined"]
+    parts = explained((one.verdict for one in judged), given)
     text = "; ".join(parts) + "." if parts else ""
+    if given == "degree" and parts:
+        text += f" {BY_BIN if isinstance(findings[0].hop, str) else DEGREE}."
     if any(one.p == one.p for one in findings):
-        text += f" p: corrected over {tests} test{'s' if tests > 1 else ''}; chance: one hop at a time."
+        text += f" p: {correction(findings, tests)}; chance: one hop at a time."
     if given and any(one.p == one.p and one.value_given != one.value_given for one in findings):
         text += (
             f" r given: missing where {given} explain{'s' * (given == 'degree')} the whole signal or nodes are too few."
         )
     if any(one.statistic == "r" and one.p_given == 1 and abs(one.value_given) < 1e-10 for one in findings):
         text += f" r given 0 and p given 1: {name} alone fix{'es' * (name == 'degree')} it, and no test can reject."
-    if any(one.near_level for one in findings):
+    if any(one.near_level and (one.statistic == "r" or one.significant) for one in findings):
         text += " near .05: more permutations could change the verdict."
     return text.strip()
+
+
+def explained(verdicts: Iterable[str], given: str) -> list[str]:
+    """Each verdict that occurs with its meaning.
+
+    Examples
+    --------
+    >>> explained(["unlike", "chance", "unlike"], "degree")
+    ['unlike: r below chance, also given degree', 'chance: r not distinguishable from chance']
+    """
+    found = []
+    for word in dict.fromkeys(verdicts):
+        key = next((key for key in sorted(WORDS, key=len, reverse=True) if word.startswith(key)), None)
+        meaning = "" if key is None else WORDS[key].format(also=f", also given {given}" if given else "", given=given)
+        found += [f"{word}: {meaning}"] if meaning else []
+    return found
+
+
+def correction(findings: Iterable["Finding"], tests: int) -> str:
+    """What the p that is shown is corrected over: the tests of a call, and over columns the false discovery rate."""
+    tested = [one for one in findings if one.p == one.p]
+    what = "r and scale" if any(one.statistic != "r" for one in tested) else "r"
+    what += " at each hop and snapshot" if any(one.snapshot is not None for one in tested) else " at each hop"
+    if columns := len({one.column for one in tested} - {None}):
+        several = f"over {columns:,} columns, each" if columns > 1 else "of one column,"
+        return f"false discovery rate (q) {several} corrected over its own tests ({what})"
+    return f"corrected over {tests:,} test{'s' if tests > 1 else ''} ({what})"

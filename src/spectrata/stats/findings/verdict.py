@@ -1,18 +1,19 @@
-"""Verdicts on the layers of a trained model: collapsed, not collapsed, dead, not finite, or still training.
+"""Verdicts on the layers of a trained model: collapsed, not collapsed, dead, not finite, or not judged.
 
-Everything is read from a recorded pass (``w.over_layers()``, also when it was saved): torch is not needed. The levels
-come from a study over trained models (``reproduction``, page "Over-smoothing in trained models"). They were chosen for
-``off_zero_live`` at K = 1 (directions of the nodes whose vector is not zero, combinatorial Laplacian) at two places,
-the last hidden layer and the outputs. Dead and not finite layers are reported wherever they are.
+Only evaluations at the end of training are judged. Everything is read from a recorded pass (``w.over_layers()``, also
+when it was saved): torch is not needed. The levels come from a study over trained models (``reproduction``, page
+"Over-smoothing in trained models"). They were chosen for ``off_zero_live`` at K = 1 (directions of the nodes whose
+vector is not zero, combinatorial Laplacian) at two places, the last hidden layer and the outputs. Dead and not finite
+layers are reported wherever they are.
 """
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from spectrata.errors import OptionError
+from spectrata.stats.findings.ending import AT_CHANCE, ENDED, Ending, accuracy_words, ending_of, is_poor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,13 +22,11 @@ if TYPE_CHECKING:
 MEASURE = "off_zero_live"
 CONTROL = f"{MEASURE}_control"  # of the same layers without messages
 RECENT, CONTROL_RECENT = f"{MEASURE}_recent", f"{CONTROL}_recent"  # of both at the last evaluations
-LEGEND = "off_zero: share that varies between nodes; r: of neighbours; rank: effective."
-AT_CHANCE = "train accuracy at chance"
+LEGEND = """off_zero_live: share that varies between nodes (only this has a level);
+r: of neighbours; rank: effective rank of the vectors, not of their directions."""
+MOST_ROWS = 28  # of the table of layers; of more, those in the middle are left out
 RECENT_PASSES = 5  # evaluations at the end of a run that say whether a verdict holds
 MARGIN = 5.0  # how many times the layer's value the control must be before messages are the cause
-ENOUGH_EPOCHS = 50  # without a loss, a shorter run counts as still training
-STILL = 0.05  # change of the loss between the last two tenths, of its total change, up to which training has ended
-FEWEST = 30  # losses from which on their course is read: three in each tenth
 LAST_HIDDEN, OUTPUTS = "last hidden", "outputs"
 STUDY = "Over-smoothing in trained models"  # the page of the documentation that describes the study
 # benchmarks/trained_models.py remedies, read by benchmarks/verdicts.py: deep GCNs on the five public graphs.
@@ -35,6 +34,11 @@ REMEDY = (
     "What to try next: residual connections with LayerNorm. Of 50 plain GCNs of 16 and 32 layers on five graphs, 21 "
     "collapsed together with their control; residual connections with LayerNorm then gave the best test score of three "
     "remedies in 20 cases (mean .51 instead of .38; the others were PairNorm and DropEdge)."
+)
+MESSAGES, TOO, UNSETTLED = "messages", "collapsed without messages too", "not settled"  # causes of a collapse
+OPTIMISATION = (
+    "Nothing collapsed, but the training accuracy is low. Look at the optimisation:",
+    "learning rate, normalisation, residual connections.",
 )
 FAILURES = ("collapsed", "dead", "not_finite")
 SHOWN = {
@@ -70,11 +74,11 @@ class Verdict:
     place: str = ""  # "last hidden", "outputs", or "" for another layer that is dead or not finite
     value: float = float("nan")  # off_zero_live
     level: float = float("nan")  # of its place
-    below: int = 0  # how many of the last evaluations were below the level
+    agreeing: int = 0  # how many of the last evaluations were on the same side of the level as the judged one
     evaluations: int = 0
     control: float = float("nan")  # the value of the same weights without messages
-    cause: str = ""  # of a collapse: "too" (the control collapsed too), "messages", "open" (not settled)
-    reason: str = ""  # why the layer is not judged
+    cause: str = ""  # of a collapse, where there was a control: MESSAGES, TOO or UNSETTLED
+    ending: Ending = ENDED
     scores: str = ""  # what the scores given to w.step add
     rank: float = float("nan")  # effective rank
     dead: float = float("nan")  # share of the nodes whose vector is zero
@@ -90,14 +94,15 @@ class Verdict:
         name = self.snapshot.replace("/hidden", " hidden") + (" (outputs)" if self.place == OUTPUTS else "")
         said = f"{name}: {SHOWN[self.kind]}"
         if self.kind in SIGNS:
-            count = self.below if self.kind == "collapsed" else self.evaluations - self.below
-            said += f" {self.value:.2g} {SIGNS[self.kind]} {self.level:g} at {count} of {self.evaluations} evaluations"
-        if self.reason:
-            said += f" ({self.reason})"
+            said += f" {self.value:.2g} {SIGNS[self.kind]} {self.level:g} at {self.agreeing} of {self.evaluations}"
+            said += " evaluations"
+        if self.kind == "training":
+            said += f" ({self.ending.reason})"
         if self.kind == "collapsed" and self.cause:
-            words = {"too": "too", "messages": f"{self.control:.2g}, so messages are the cause"}
+            words = {TOO: "too", MESSAGES: f"{self.control:.2g}, so messages are the cause"}
             said += f"; control without messages: {words.get(self.cause, f'{self.control:.2g}, cause not settled')}"
-        return f"{said}; {self.scores}" if self.scores else said
+        said += f"; {self.scores}" if self.scores else ""
+        return f"{said} ({self.ending.unchecked})" if self.kind in SIGNS and self.ending.unchecked else said
 
     def explain(self) -> str:
         """The rates and limits of the verdict, in sentences."""
@@ -106,36 +111,38 @@ class Verdict:
         if self.kind == "dead":
             return f"{self.snapshot} gives every node a zero vector: nothing behind it can tell nodes apart."
         if self.kind == "training":
-            return (
-                f"{self.snapshot} is not judged: {self.reason}. The levels hold for the end of training; give the loss "
-                "to w.step(loss=...), or train for longer."
-            )
+            why = "The levels hold for evaluations at the end of training."
+            return f"{self.snapshot} is not judged: {self.ending.reason}. {why} {self.ending.advice}"
         known = LEVELS[self.place]
         lines = [
-            f"{self.snapshot} ({self.place}): of the energy of the nodes' directions, {self.value:.3g} varies from "
-            f"node to node within the graph's connected parts taken together; the level is {known.level:g}. A study of "
+            f"{self.snapshot} ({self.place}): scale the vector of each node to length 1, leave out vectors that are "
+            "zero, and subtract the mean of each connected part of the graph; of the sum of squares "
+            f"{self.value:.3g} is left. The level is {known.level:g}. A study of "
             f'trained models chose it (page "{STUDY}"). On graphs not used to choose it, it flagged '
             f"{100 * known.hit:.3g} % of {known.failed} failed and {100 * known.alarm:.2g} % of {known.good} "
             "good models."
         ]
         if self.kind == "not_collapsed":
-            lines.append(f"A layer above it may still fail: {100 - 100 * known.hit:.3g} % of the failed models were.")
-        lines.append(f"The effective rank is {self.rank:.3g}; {100 * self.dead:.3g} % of the nodes have a zero vector.")
+            lines.append(f"A model above it may still fail: {100 - 100 * known.hit:.3g} % of the failed ones were.")
+        lines.append(
+            f"The effective rank of the vectors is {self.rank:.3g} (no level is set for it); "
+            f"{100 * self.dead:.3g} % of the nodes have a zero vector."
+        )
         if self.kind == "collapsed":
             lines.append(self._explain_control())
         return " ".join(lines)
 
     def _explain_control(self) -> str:
         if not self.cause:
-            return 'watch(..., control="no_messages") compares with the same weights without messages.'
+            return "Without a control (the same weights without messages) the cause is not known."
         limit = "The weights were trained with messages; a network trained without them was not compared."
         rule = f"above the level and at least {MARGIN:g} times the layer's value at each of the last {RECENT_PASSES}"
         said = {
-            "too": "is below the level too, so messages are not needed to explain the collapse.",
-            "messages": f"is {rule} evaluations, so messages are the cause.",
-            "open": f"is not {rule} evaluations, so the cause is not settled.",
+            TOO: "is below the level too, so messages are not needed to explain the collapse.",
+            MESSAGES: f"is {rule} evaluations, so messages are the cause.",
+            UNSETTLED: f"is not {rule} evaluations, so it is not settled whether messages are the cause.",
         }[self.cause]
-        advice = f" {REMEDY}" if self.cause == "too" else ""
+        advice = f" {REMEDY}" if self.cause == TOO else ""
         return f"Without messages the same weights give {self.control:.3g}, which {said} {limit}{advice}"
 
 
@@ -158,7 +165,7 @@ class Verdicts(list[Verdict]):
         """One row per judged layer."""
         import pandas as pd
 
-        names = ["kind", "hop", "column", "snapshot", "value", "level", "below", "evaluations", "control", "cause"]
+        names = ["kind", "hop", "column", "snapshot", "value", "level", "agreeing", "evaluations", "control", "cause"]
         rows = [{**vars(one), "hop": 1, "column": None, "text": one.text} for one in self]
         return pd.DataFrame(rows, columns=[*names, "text"])
 
@@ -171,7 +178,7 @@ class Verdicts(list[Verdict]):
 
 
 def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> Verdicts:
-    """Judge the layers of one pass: the last hidden layer, the outputs, and the first dead or not finite layer.
+    """Judge the layers of one evaluation: the last hidden layer, the outputs, and the first dead or not finite layer.
 
     ``control`` has the same layers of the same network without message passing; by default it is what the layers carry,
     where a control followed their evaluation.
@@ -188,7 +195,7 @@ def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> Verdicts:
     if not is_layers(ds):
         raise OptionError("Only layers of a watched model are judged; give w.over_layers().")
     ds = ds if control is None else _with_control(ds, control)
-    reason, scores, broken = still_training(ds), accuracy_words(ds), _broken(ds)
+    ending, scores, broken = ending_of(ds), accuracy_words(ds), _broken(ds)
     rows = dict.fromkeys(list(broken)[:1], "") | {row: place for place, row in places(ds).items()}
     found, notes = [], []
     for row, place in rows.items():
@@ -200,20 +207,42 @@ def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> Verdicts:
         elif "width" in one.coords and one["width"] == 1:
             notes.append(f"{name}: one column has no directions, and is not judged.")
         elif not np.isnan(one[MEASURE]):
-            found.append(_judge(one, name, place, reason, scores))
+            found.append(_judge(one, name, place, ending, scores))
+    notes += [_first_below(ds)] if LAST_HIDDEN in places(ds) and _first_below(ds) else []
+    if found and all(one.kind == "not_collapsed" for one in found):
+        missed = 100 - 100 * LEVELS[LAST_HIDDEN].hit
+        usual = f"A model can fail without collapse: {missed:.0f} % of the study's failed models did."
+        notes += OPTIMISATION if is_poor(ds) else [usual]
     return Verdicts(found, notes, layer_table(ds))
 
 
-def _judge(one: "xr.Dataset", name: str, place: str, reason: str, scores: str) -> Verdict:
+def _first_below(ds: "xr.Dataset") -> str:
+    """Name the first layer below the level of the last hidden one, where that is not the only one."""
+    level, last = LEVELS[LAST_HIDDEN].level, places(ds)[LAST_HIDDEN]
+    rows = [row for row in np.flatnonzero(ds[MEASURE].values < level) if row < last and _is_state(ds)[row]]
+    if not rows:
+        return ""
+    name = str(ds["snapshot"].values[rows[0]]).replace("/hidden", " hidden")
+    return f"First below {level:g}: {name}, {float(ds[MEASURE][rows[0]]):.2g} (described, not judged)."
+
+
+def _is_state(ds: "xr.Dataset") -> np.ndarray:
+    """Which rows are hidden states, or layers where there are none, and the outputs."""
+    roles = ds["role"].values
+    return np.isin(roles, ["hidden" if "hidden" in roles else "layer", "output"])
+
+
+def _judge(one: "xr.Dataset", name: str, place: str, ending: Ending, scores: str) -> Verdict:
     value, level = float(one[MEASURE]), LEVELS[place].level
     recent = one[RECENT].values if RECENT in one and one.sizes["evaluation"] else np.array([value])
-    kind = "training" if reason else "collapsed" if value < level else "not_collapsed"
+    kind = "training" if ending.reason else "collapsed" if value < level else "not_collapsed"
     if kind == "collapsed" and scores == AT_CHANCE:
         scores += " as well"
-    below, cause = int(np.sum(recent < level)), _cause(one, recent, level)
+    agreeing = int(np.sum((recent < level) == (value < level)))
+    cause = _cause(one, recent, level) if kind == "collapsed" else ""
     control, rank, dead = (float(one.get(other, np.nan)) for other in (CONTROL, "effective_rank", "dead_rows"))
     return Verdict(
-        kind, name, place, value, level, below, len(recent), control, cause, reason, scores, rank, dead
+        kind, name, place, value, level, agreeing, len(recent), control, cause, ending, scores, rank, dead
     )  # fmt: skip
 
 
@@ -223,8 +252,8 @@ def _cause(one: "xr.Dataset", recent: np.ndarray, level: float) -> str:
         return ""
     past = one[CONTROL_RECENT].values if CONTROL_RECENT in one else np.empty(0)
     if len(past) == RECENT_PASSES and np.all((past >= level) & (past >= MARGIN * recent)):
-        return "messages"
-    return "too" if one[CONTROL] < level else "open"
+        return MESSAGES
+    return TOO if one[CONTROL] < level else UNSETTLED
 
 
 def _with_control(ds: "xr.Dataset", control: "xr.Dataset") -> "xr.Dataset":
@@ -283,71 +312,23 @@ def _broken(ds: "xr.Dataset") -> dict[int, str]:
     return {row: "dead" if dead[row] == 1 else "not_finite" for row in rows}
 
 
-# ---- what the scores say
-
-
-def scores_of(ds: "xr.Dataset") -> dict[str, list[float]]:
-    """The scores given to ``w.step``, by name, in the order of their epochs."""
-    return {name: one for name, one in json.loads(ds.attrs.get("scores", "{}")).items() if name != "epoch"}
-
-
-def still_training(ds: "xr.Dataset") -> str:
-    """Why the model counts as still training; empty where it does not.
-
-    The median loss of the last tenth of the epochs is compared with that of the tenth before. From ``ENOUGH_EPOCHS``
-    losses on, a difference within twice its own standard error counts as none: a loss that only scatters has ended.
-    """
-    scores = scores_of(ds)  # a loss of training says it if there is one, else any score
-    name = min(scores, key=lambda one: ("loss" not in one.lower(), _is_held_out(one)), default="")
-    values = np.array(scores.get(name, []), dtype=float)
-    values = values[np.isfinite(values)]
-    if len(values) < FEWEST:
-        epochs = int(ds.attrs.get("epochs", ENOUGH_EPOCHS))
-        return f"only {epochs} epochs" if 0 < epochs < ENOUGH_EPOCHS else ""
-    size = len(values) // 10
-    last, before = values[-size:], values[-2 * size : -size]
-    change, total = abs(np.median(last) - np.median(before)), np.ptp(values)
-    scatter = 1.25 * np.sqrt((last.var() + before.var()) / size) if len(values) >= ENOUGH_EPOCHS else 0.0
-    if change <= max(STILL * total, 2 * scatter):
-        return ""
-    return f"{name} still changes, by {100 * change / total:.0f} % of its total change in a tenth of the epochs"
-
-
-def _is_held_out(name: str) -> bool:
-    return any(word in name.lower() for word in ("val", "test"))
-
-
-def accuracy_words(ds: "xr.Dataset") -> str:
-    """Describe the accuracy of training, beside that of always naming the largest class where labels are known."""
-    known = scores_of(ds)
-    own = [name for name in known if "acc" in name.lower() and not _is_held_out(name)]
-    values = np.array(known[own[0]] if own else [], dtype=float)
-    values = values[np.isfinite(values)]
-    if not len(values):
-        return ""
-    accuracy = float(np.median(values[-max(1, len(values) // 10) :]))
-    accuracy = accuracy / 100 if accuracy > 1 else accuracy
-    share, count = ds.attrs.get("largest_class"), ds.attrs.get("labelled")
-    if share is None or not count:
-        return f"train accuracy {accuracy:.2g}"
-    if accuracy <= share + 2 * np.sqrt(share * (1 - share) / count):
-        return AT_CHANCE
-    return f"train accuracy {accuracy:.2g} (largest class {share:.2g})"
-
-
 # ---- the layers
 
 
 def layer_table(ds: "xr.Dataset") -> str:
     """Measures of the hidden states and the outputs as a text table of at most 80 columns, control beside."""
-    roles = ds["role"].values
-    shown = ds.isel(snapshot=np.isin(roles, ["hidden" if "hidden" in roles else "layer", "output"]))
-    columns = {"off_zero": MEASURE, "control": CONTROL, "r": "r", "r control": "r_control", "rank": "effective_rank"}
+    names = [MEASURE, CONTROL, "r", "r_control", "effective_rank"]
+    columns = dict(zip([MEASURE, "control", "r", "r control", "rank"], names, strict=True))
+    shown = ds[[name for name in names if name in ds]].isel(snapshot=_is_state(ds))
     known = {name: shown[other].values for name, other in columns.items() if other in ds}
-    names = [str(name) for name in shown["snapshot"].values]
-    width = min(24, max(map(len, [*names, "layer"])))
-    lines = ["layer".ljust(width) + "".join(name.rjust(11) for name in known)]
-    for row, name in enumerate(names):
-        cells = (f"{float(values[row]):.3g}".rjust(11) for values in known.values())
+    labels = [str(name) for name in shown["snapshot"].values]
+    width = min(21, max(map(len, [*labels, "layer"])))
+    left_out = range(MOST_ROWS // 2, len(labels) - MOST_ROWS // 2)  # of many layers, those in the middle
+    lines = ["layer".ljust(width) + "".join(name.rjust(14 if name == MEASURE else 11) for name in known)]
+    for row, name in enumerate(labels):
+        if row in left_out:
+            lines += [f"... {len(left_out)} more layers, in w.over_layers()"] if row == left_out[0] else []
+            continue
+        cells = (f"{float(one[row]):.3g}".rjust(14 if of == MEASURE else 11) for of, one in known.items())
         lines.append((name if len(name) <= width else f"...{name[3 - width :]}").ljust(width) + "".join(cells))
     return "\n".join([*lines, LEGEND])

@@ -5,6 +5,7 @@ A row is one layer at one pass. ``layer``, ``role``, ``step``, ``epoch``, ``mode
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from spectrata.errors import OptionError, ResultError
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import resolve_metric
 from spectrata.results.build import made_with
-from spectrata.stats.findings.verdict import CONTROL, CONTROL_RECENT, MEASURE, RECENT, RECENT_PASSES, scores_of
+from spectrata.stats.findings.ending import scores_of
+from spectrata.stats.findings.verdict import CONTROL, CONTROL_RECENT, MEASURE, RECENT, RECENT_PASSES, is_layers
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,6 +31,11 @@ ROW_COORDINATES = {"layer", "mode", "role", "step", "epoch"}
 def is_rows(ds: Any) -> bool:
     """Whether a result has one row per pass and layer: a log, ``w.snapshots`` or a saved one."""
     return "snapshot" in ds.dims and set(ds.coords) >= ROW_COORDINATES and "pass_mode" not in ds.attrs
+
+
+def layers_of(ds: "xr.Dataset") -> "xr.Dataset":
+    """The layers of the last pass of a watched model: of a log or ``w.snapshots``, of ``w.dataset``, or as they are."""
+    return one_pass(ds) if is_rows(ds) else last_pass(ds) if is_run(ds) else ds
 
 
 def is_run(ds: Any) -> bool:
@@ -263,3 +270,23 @@ def as_grid(ds: "xr.Dataset") -> "xr.Dataset":
         empty = {name: NOT_RECORDED if ds[name].dtype.kind == "U" else np.nan for name in spread}
         out = out.assign({name: out[name].where(rows >= 0, empty[name]) for name in spread})
     return out.assign_coords(along)
+
+
+def judged_pass(ds: Any, path: str) -> Any:
+    """Layers of the pass that is judged, of a log, a saved run or saved layers."""
+    if is_rows(ds):
+        return one_pass(ds)
+    layers = last_pass(ds) if is_run(ds) else ds
+    if not is_layers(layers):
+        raise ResultError(
+            f"{path} is not a recorded run; give the .zarr that watch(..., log=) wrote, or a saved w.over_layers()."
+        )
+    return layers
+
+
+def unfinished_passes(path: str) -> list[str]:
+    """Whether a killed run left passes beside its log."""
+    journal = Path(f"{path}.journal")
+    if not journal.is_file() or not journal.stat().st_size:
+        return []
+    return [f"{journal} holds passes that are not in the log; spectrata.torch.recover({path!r}) adds them."]

@@ -1,5 +1,6 @@
 """Covariates: what a signal holds beyond degree, numbers or categories (Freedman and Lane 1983)."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,10 +9,11 @@ import numpy as np
 
 from spectrata.core.strata import Strata
 from spectrata.core.stratification import Stratification
-from spectrata.errors import OptionError, SpectrataError
+from spectrata.errors import OptionError, SpectrataError, argument, shown
+from spectrata.inputs.columns import pick_columns
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.labels import as_labels
-from spectrata.inputs.signals import as_signal
+from spectrata.inputs.signals import Signal, as_signal
 
 DEGREE = "degree"
 LEAST_RUN = 10  # nodes of a run of neighbouring degrees that change places
@@ -19,6 +21,7 @@ MOST_RATIO = 4  # of two degrees in one run: hubs and leaves do not change place
 LEAST_FREEDOM = 3  # nodes less independent covariates, below which residuals say nothing
 DEGREE_ALONE = 20_000  # nodes above which participation at hops 2 and 3 is not computed
 DEPENDENT = 1e-8  # share of a column's length left by the other columns, below which it drops out
+NAMED = 8  # names that an error lists
 EXPLAINED = 1e-10  # share of a signal's length below which nothing is left of it
 
 
@@ -86,12 +89,17 @@ def independent(columns: np.ndarray) -> np.ndarray:
     return np.column_stack([constant, np.linalg.qr(basis)[0]])
 
 
-def read_given(given: Any, strat: Stratification) -> Covariates | None:
-    """Take ``given=`` in any accepted form: "degree", numbers, categories, a table, or a list of several of these."""
+def read_given(given: Any, strat: Stratification, table: Signal | None = None) -> Covariates | None:
+    """Take ``given=`` in any accepted form: "degree", numbers, categories, a table, or a list of several of these.
+
+    A text names a node attribute, a column of ``table`` (the signal that is tested, with all its columns), a file, or a
+    column of a file ("people.csv:department").
+    """
     if given is None or given is False:
         return None
     pieces: list[np.ndarray] = []
     categories: list[np.ndarray] = []
+    names: list[str] = []
     has_degree, note = False, ""
     for one in _several(given):
         if isinstance(one, str) and one == DEGREE and one not in strat.graph.attributes:
@@ -101,18 +109,25 @@ def read_given(given: Any, strat: Stratification) -> Covariates | None:
                 near, note = (), f"Above {DEGREE_ALONE:,} nodes 'given degree' uses the degree alone."
             far = [np.log1p(participation(strat, hop)) for hop in near]
             pieces.append(np.column_stack([degree, np.sqrt(degree), np.log1p(degree), *far]))
+            note += " Degree is the sum of a node's edge weights." * bool(strat.weights)
         else:
-            numbers, codes = _columns_of(one, strat.graph)
+            one = _by_node(one, strat.graph)
+            numbers, codes = _columns_of(one, strat.graph, table)
             pieces += numbers
             categories += codes
+            names.append(_name_of(one))
     pieces += [np.eye(code.max() + 1)[code] for code in categories]
     blocks = np.zeros(strat.graph.n_nodes, dtype=np.int64)
     for code in categories:
         _, blocks = np.unique(np.column_stack([blocks, code]), axis=0, return_inverse=True)
     if has_degree:
         blocks = degree_runs(_degrees(strat), blocks)
-    only = has_degree and len(pieces) == 1
-    return Covariates(DEGREE if only else "covariates", np.column_stack(pieces), blocks, has_degree and not note, note)
+    if names:
+        known = ", ".join([DEGREE] * has_degree + names)
+        note = f"Given: {known} accounted for{'' if has_degree else ', degree not'}. {note}"
+    by_participation = has_degree and strat.graph.n_nodes <= DEGREE_ALONE
+    name = "covariates" if names else DEGREE
+    return Covariates(name, np.column_stack(pieces), blocks, by_participation, note.strip())
 
 
 def _several(given: Any) -> Sequence[Any]:
@@ -124,8 +139,27 @@ def _several(given: Any) -> Sequence[Any]:
     return [given]
 
 
-def _columns_of(one: Any, graph: Graph) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def _name_of(one: Any) -> str:
+    """What a covariate is called."""
+    if hasattr(one, "columns") and hasattr(one, "iloc"):
+        return ", ".join(map(str, one.columns))
+    name = one if isinstance(one, str) else getattr(one, "name", None)
+    return "an array" if name is None else str(name)
+
+
+def _by_node(one: Any, graph: Graph) -> Any:
+    """A table whose first column names the nodes, with the names as its index; anything else as it is."""
+    if not (hasattr(one, "columns") and hasattr(one, "iloc")) or one.shape[1] < 2:
+        return one
+    first = one.iloc[:, 0].astype(str)
+    counts_rows = type(one.index).__name__ == "RangeIndex"
+    return one.iloc[:, 1:].set_index(first) if counts_rows and set(map(str, graph.names)) <= set(first) else one
+
+
+def _columns_of(one: Any, graph: Graph, table: Signal | None = None) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Columns of numbers, and codes of categories, of one covariate in the graph's order."""
+    if isinstance(one, (str, os.PathLike)) and one not in graph.attributes:
+        return _columns_by_name(str(one), graph, table)
     if hasattr(one, "columns") and hasattr(one, "iloc"):
         found = [_columns_of(one.iloc[:, at], graph) for at in range(one.shape[1])]
         return [column for numbers, _ in found for column in numbers], [code for _, codes in found for code in codes]
@@ -142,7 +176,29 @@ def _columns_of(one: Any, graph: Graph) -> tuple[list[np.ndarray], list[np.ndarr
             codes = as_labels(one, graph).codes
         except SpectrataError:
             raise error from None
-    return [], [codes - codes.min()]  # nodes without a label are a category of their own
+    return [], [_categories(codes)]
+
+
+def _columns_by_name(name: str, graph: Graph, table: Signal | None) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The column of the tested table, the file, or the column of a file, of that name."""
+    columns = [] if table is None else [*(table.columns or ()), *(words for words, _ in table.texts)]
+    if table is not None and name in map(str, columns):
+        found = pick_columns(table, [name])
+    elif os.path.exists(name):
+        found = as_signal(name, graph, texts=True)
+    else:
+        path, colon, column = name.rpartition(":")
+        if not (colon and os.path.exists(path)):
+            known = ", ".join(map(shown, [DEGREE, *graph.attributes, *columns][:NAMED]))
+            words = "is no node attribute, column of the signal, or file (FILE or FILE:COLUMN)"
+            raise OptionError(f"{argument('given', name)} {words}; it can be {known}.")
+        found = pick_columns(as_signal(path, graph, texts=True), [column])
+    numbers = [found.values[-1]] if found.values.shape[2] else []
+    return numbers, [_categories(labels.codes) for _, labels in found.texts]
+
+
+def _categories(codes: np.ndarray) -> np.ndarray:
+    return codes - codes.min()  # nodes without a label are a category of their own
 
 
 def _by_distance(strat: Stratification) -> bool:

@@ -126,7 +126,8 @@ def agree(
     one_of(null, "null", ("spectral", "permutation"))
     strat, seed = at_hops(graph, hops, weights), whole(seed, "seed", 0)
     strat = with_attributes(strat, a, b)
-    compared, covariates = _read(strat, a, b, columns, metric), read_given(given, strat)
+    compared = _read(strat, a, b, columns, metric)
+    covariates = read_given(given, strat, compared.reading.table)
     table, name = compared.reading.separate, "" if covariates is None else covariates.name
     at = looks(strat.graph.n_nodes, draws)
     ends = [same_node(strat.graph.n_nodes), *(pairs_of(strat, hop) for hop in strat.hops)]

@@ -50,7 +50,8 @@ def correlogram(
         "joint": one vector per node. "separate": every column by itself. "auto": "separate" for a table with column
         names, "joint" for an array.
     given : "degree", None, numbers, categories, or a list of these
-        Covariates of the second test: node attributes, arrays or tables.
+        Covariates of the second test: arrays, tables, or names: of a node attribute, a column of the signal's table, a
+        file, or a column of a file ("people.csv:department"). Without "degree" among them degree is not accounted for.
     labels : bool
         Take the signal as class labels.
     nodes : str, optional

@@ -10,18 +10,20 @@ from spectrata.core.spectra import refuse_graph_arguments
 from spectrata.errors import SpectrataError
 from spectrata.inputs.readers.arrays import is_dataset
 from spectrata.stats.findings.finding import Finding, Findings
-from spectrata.stats.findings.sentences import listed, scale_lines, sentence
+from spectrata.stats.findings.sentences import hops, listed, scale_lines, sentence
 from spectrata.stats.findings.verdict import is_layers, layer_table, verdicts
-from spectrata.stats.findings.watched import is_rows, is_run, last_pass, one_pass
+from spectrata.stats.findings.watched import is_rows, is_run, layers_of
 from spectrata.stats.nulls.stopping import LEVEL
-from spectrata.stats.observation import moved
+from spectrata.stats.observation import FEW_PAIRS, moved
 from spectrata.stats.testing import STATISTICS, Results
 from spectrata.stats.verbs.reading import Reading, of_result, read, signal_or_table
 
 ONE_NODE, FIVE_NODES = 0.5, 0.9  # shares of the variation above which nodes are named
 LEAST_NODES = 50  # for the five nodes
+MOST_NAMED = 20  # columns of which single nodes and weak hops are named
 KINDS = {"r": {1: "alike", -1: "unlike"}, "smooth": {1: "smooth"}, "rough": {1: "rough"}, "main_divide": {1: "coarse"}}
 COMPLETE = "All nodes are joined, and r is the same for every signal: use weights or fewer edges."
+ENDS = "at the ends of pairs"  # a node counts once for each of its pairs, as in r
 BATCHES = "Mini-batches are described, not judged: the levels of collapse were chosen on whole graphs."
 NO_P = "r of {} has no p: message passing makes neighbours alike."
 
@@ -93,11 +95,6 @@ def is_watched(ds: Any) -> bool:
     return ds.attrs.get("kind") == "mini-batches" or is_rows(ds) or is_run(ds) or is_layers(ds)
 
 
-def layers_of(ds: Any) -> Any:
-    """The layers of the last pass of a watched model."""
-    return one_pass(ds) if is_rows(ds) else last_pass(ds) if is_run(ds) else ds
-
-
 def _of_layers(ds: Any, control: Any) -> Findings:
     if ds.attrs.get("kind") == "mini-batches":
         lines = layer_table(ds).splitlines() if ds.attrs.get("snapshot_kind") == "layers" else []
@@ -127,7 +124,8 @@ def in_words(results: Results) -> Findings:
     dominated = list(_dominated(reading))
     left_out = [results.left_out, results.covariates.note if results.covariates is not None else ""]
     joined = [COMPLETE] if results.complete.any() else []
-    lines = [*joined, *scale_lines(found, name), *(one.text for one in dominated), *filter(None, left_out)]
+    lines = [*joined, *_weak(reading), *scale_lines(found, name), *(one.text for one in dominated)]
+    lines += filter(None, left_out)
     count = int(np.isfinite(results.made.chance.p_family).sum())
     return Findings([*found, *dominated], filter(None, notes), lines, name, count)
 
@@ -162,10 +160,20 @@ def _tests(results: Results) -> Iterator[Finding]:
         yield Finding(kind, "", **more)
 
 
+def _weak(reading: Reading) -> list[str]:
+    """The hops that are weak evidence for some column."""
+    few: dict[str, list[Any]] = {}
+    for column in reading.columns[:MOST_NAMED]:
+        for hop, pairs in zip(reading.hops, reading.pairs(column), strict=True):
+            words = f"Fewer than {FEW_PAIRS} pairs" if len(pairs.ends) < FEW_PAIRS else "All pairs share one node"
+            few.setdefault(words, []).extend([hop] if pairs.remark and hop not in few.get(words, ()) else [])
+    return [f"{words} at {hops(some)}: weak evidence." for words, some in few.items() if some]
+
+
 def _dominated(reading: Reading) -> Iterator[Finding]:
     times: tuple[Any, ...] = reading.snapshots or (None,)
     names = reading.strat.graph.names
-    for column in reading.columns if len(reading.columns) <= 20 else ():
+    for column in reading.columns if len(reading.columns) <= MOST_NAMED else ():
         pairs = reading.pairs(column)[0]
         if not len(pairs.ends) or column.kind == "labels":
             continue
@@ -180,8 +188,8 @@ def _dominated(reading: Reading) -> Iterator[Finding]:
             where += "" if snapshot is None else f" in snapshot {snapshot}"
             rows = column.rows[pairs.nodes[largest]]
             if one > ONE_NODE:
-                text = f"One node ({names[rows[0]]}) holds {100 * one:.0f} % of the variation{where}."
+                text = f"One node ({names[rows[0]]}) holds {100 * one:.0f} % of the variation {ENDS}{where}."
                 yield Finding("dominated", text, reading.hops[0], snapshot, column.name, one)
             elif five > FIVE_NODES and len(column.rows) >= LEAST_NODES:
                 text = f"Five nodes ({listed([names[row] for row in rows])}) hold {100 * five:.0f} % of the variation"
-                yield Finding("dominated", f"{text}{where}.", reading.hops[0], snapshot, column.name, five)
+                yield Finding("dominated", f"{text} {ENDS}{where}.", reading.hops[0], snapshot, column.name, five)

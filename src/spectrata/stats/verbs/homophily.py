@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from spectrata.inputs.labels import as_labels
+from spectrata.core.stratification import Stratification
+from spectrata.inputs.labels import Labels, as_labels
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.stopping import chance_interval, looks
 from spectrata.stats.observation import Pairs
 from spectrata.stats.testing import Results
 from spectrata.stats.verbs.correlogram import dataset
-from spectrata.stats.verbs.reading import Reading, label_column, stratify
+from spectrata.stats.verbs.reading import Column, Reading, label_column, label_columns, stratify
 
 MEASURES = ("edge", "node", "class", "informativeness")
 AFFORDABLE = 2e9  # pairs times orders of the chance of the measures
@@ -40,9 +41,10 @@ def homophily(
     Parameters
     ----------
     graph : Stratification, or a graph in any form
-    labels : list, array, mapping, Series, Categorical, DataArray, path or attribute name
+    labels : list, array, mapping, Series, Categorical, DataArray, DataFrame, path or attribute name
         One class per node: text, whole numbers or truth values. Nodes without a label have None, NaN or empty text,
-        or are not in the mapping or the Series.
+        or are not in the mapping or the Series. Of a table every column of text is tested by itself, and what is
+        returned has a dimension ``column``; ``table["department"]`` chooses one.
     hops, weights, given, draws, seed
         As for :func:`spectrata.correlogram`.
     missing : label or list of labels, optional
@@ -81,12 +83,35 @@ def homophily(
     [0.86, 0.67, 0.2, 0.0, 0.0]
     """
     strat = stratify(graph, hops, weights)
-    known = as_labels(labels, strat.graph, missing)
-    column = label_column(known)
-    reading = Reading(strat, (column,), None, "", "labels", False)
+    by_column = {name: as_labels(one, strat.graph, missing) for name, one in label_columns(labels, strat.graph).items()}
+    return of_columns(strat, by_column, given, draws, seed)
+
+
+def of_columns(
+    strat: Stratification, labels: dict[Any, Labels], given: Any, draws: int | None, seed: int
+) -> xr.Dataset:
+    """Homophily of labels by column; a single one is not told from labels without a name."""
+    columns = tuple(label_column(one, name) for name, one in labels.items())
+    reading = Reading(strat, columns, None, "", "labels", len(columns) > 1)
     ds = dataset(Results(reading, given, draws, seed), "homophily")
-    codes = known.codes[column.rows]
-    pairs = reading.pairs(column)
+    found = [_measured(reading, one, known, draws, seed) for one, known in zip(columns, labels.values(), strict=True)]
+    beside = found[0]
+    if reading.separate:  # classes that a column lacks are NaN in it
+        found = [one.assign_coords(label=one["label"].astype(str)) for one in found]
+        beside = xr.concat(found, ds["column"], join="outer")
+    ds = xr.merge([ds, beside], join="exact", combine_attrs="override")
+    for name, words in LONG_NAMES.items():
+        ds[name].attrs["long_name"] = words
+    counts = [len(one.rows) for one in columns]
+    lacking = [strat.graph.n_nodes - count for count in counts]
+    if reading.separate:
+        return ds.assign_attrs(n_labelled=counts, n_missing=lacking)
+    return ds.assign_attrs(n_labelled=counts[0], n_missing=lacking[0])
+
+
+def _measured(reading: Reading, column: Column, known: Labels, draws: int | None, seed: int) -> xr.Dataset:
+    """The measures of one column at every hop, with their chance."""
+    codes, pairs = known.codes[column.rows], reading.pairs(column)
     values, low, high = (np.full((len(pairs), len(MEASURES)), np.nan) for _ in range(3))
     own, at = np.full((len(pairs), len(known.classes)), np.nan), looks(len(codes), draws)
     for h, one in enumerate(pairs):
@@ -98,13 +123,10 @@ def homophily(
             drawn = np.array([measures(one, codes[order], len(known.classes))[0] for order in made])
             low[h], high[h] = chance_interval(drawn)
     classes = known.classes if all(type(name) is int for name in known.classes) else map(str, known.classes)
-    ds = ds.assign_coords(measure=list(MEASURES), label=list(classes))
-    found = {"homophily": values, "homophily_low": low, "homophily_high": high}
-    ds = ds.assign({name: (("hop", "measure"), array) for name, array in found.items()})
-    ds = ds.assign(class_homophily=(("hop", "label"), own))
-    for name, words in LONG_NAMES.items():
-        ds[name].attrs["long_name"] = words
-    return ds.assign_attrs(n_labelled=len(codes), n_missing=strat.graph.n_nodes - len(codes))
+    found: dict[str, Any] = {"homophily": values, "homophily_low": low, "homophily_high": high}
+    variables = {name: (("hop", "measure"), array) for name, array in found.items()}
+    coords = {"hop": list(reading.hops), "measure": list(MEASURES), "label": list(classes)}
+    return xr.Dataset(variables | {"class_homophily": (("hop", "label"), own)}, coords)
 
 
 def measures(pairs: Pairs, codes: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

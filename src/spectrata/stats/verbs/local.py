@@ -37,9 +37,11 @@ LONG_NAMES = {
     "p_given": "two-sided p, residuals of neighbours in random order within blocks",
     "verdict": "what the node is among its neighbours, where both q are at most .05",
     "participation": "sum of the weights of the node's pairs",
+    "near_level": "whether more permutations could change the verdict",
 }
 MANY_NODES = 20_000
 NUMBERS = ("r", "p", "q", "r_given", "p_given", "q_given", "chance_low", "chance_high", "participation")
+FACTS = ("side", "tail", "tail_given", "draws", "draws_given", "by_tail", "by_tail_given")
 
 
 def local(
@@ -81,7 +83,8 @@ def local(
     -------
     xarray.Dataset
         Over ``([snapshot,] [column,] hop, node)``: ``r``, ``p``, ``q``; ``r_given``, ``p_given``, ``q_given``;
-        ``verdict``; ``chance_low`` and ``chance_high``; ``participation``; ``status``; and ``n_pairs(hop)``.
+        ``verdict``; ``near_level``; ``chance_low`` and ``chance_high``; ``participation``; ``status``; and
+        ``n_pairs(hop)``.
 
     Notes
     -----
@@ -117,10 +120,10 @@ def local(
 def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> "xr.Dataset":
     """Test every node of a reading."""
     strat = reading.strat
-    covariates = read_given(given, strat)
+    covariates = read_given(given, strat, reading.table)
     at = looks(strat.graph.n_nodes, draws)
     shape = (len(reading.columns[0].values), len(reading.columns), len(reading.hops), strat.graph.n_nodes)
-    found: dict[str, Any] = {name: np.full(shape, np.nan) for name in (*NUMBERS, "tail", "tail_given", "side")}
+    found: dict[str, Any] = {name: np.full(shape, np.nan) for name in (*NUMBERS, *FACTS)}
     found["status"] = np.full(shape, "no pair at this hop", dtype=object)
     n_pairs = np.zeros(shape[1:3], dtype=np.int64)
     for index, column in enumerate(reading.columns):
@@ -132,11 +135,12 @@ def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> "xr.
                 for name, values in _tested(column.observed(time, pairs), own, at, seed).items():
                     found[name][here] = values
     found |= {name: adjust(found[name.replace("q", "p")].ravel()).reshape(shape) for name in ("q", "q_given")}
+    near = np.any([_near(found, which, strat.graph.n_nodes) for which in ("", "_given")], axis=0)
     name = "" if covariates is None else covariates.name
     facts = {"kind": "local", "given": name, "draws": max(at, default=0), "seed": seed}
     facts["note"] = " ".join(one for one in (reading.note, covariates.note if covariates else "") if one)
     arrays = {one: found[one] for one in NUMBERS if covariates is not None or "given" not in one}
-    arrays |= {"verdict": _words(found, reading, name), "status": found["status"].astype(str)}
+    arrays |= {"verdict": _words(found, reading, name), "near_level": near, "status": found["status"].astype(str)}
     return labelled(reading, arrays, ("hop", "node"), {"n_pairs": ("hop", n_pairs.max(axis=0))}, LONG_NAMES, facts)
 
 
@@ -148,7 +152,7 @@ def _tested(obs: Observation, covariates: Covariates | None, at: tuple[int, ...]
         return found | {"status": "no variance among nodes with a pair"}
     found["status"] = np.where(np.isnan(free.unit), "at the mean of all ends", "ok")
     chance = _chance(free, at, seed)
-    found |= {"p": chance.p[:, 0], "tail": chance.tail[:, 0], "side": np.sign(free.own[:, 0])}
+    found |= _facts_of(chance, "") | {"side": np.sign(free.own[:, 0])}
     found |= {"chance_low": chance.low[:, 0] * free.unit, "chance_high": chance.high[:, 0] * free.unit}
     if covariates is None:
         return found
@@ -157,7 +161,20 @@ def _tested(obs: Observation, covariates: Covariates | None, at: tuple[int, ...]
         return found | {"status": covariates.why_untested(pairs.participation)}
     found["r_given"] = LocalLikeness(Observation(beyond.values, pairs, beyond.rounding)).value
     held = _chance(LocalLikeness(obs, beyond.values, covariates.blocks), at, seed)
-    return found | {"p_given": held.p[:, 0], "tail_given": held.tail[:, 0]}
+    return found | _facts_of(held, "_given")
+
+
+def _facts_of(chance: Chance, which: str) -> dict[str, np.ndarray]:
+    """p of some nodes and what it rests on."""
+    return {f"{name}{which}": getattr(chance, name)[:, 0] for name in ("p", "tail", "draws", "by_tail")}
+
+
+def _near(found: dict[str, Any], which: str, n_nodes: int) -> np.ndarray:
+    """Whether other orders could move q of a node across the level."""
+    p, q, draws, by_tail = (np.nan_to_num(found[f"{name}{which}"], nan=1.0) for name in ("p", "q", "draws", "by_tail"))
+    chance = Chance.unknown(p.shape)
+    chance.p_family[:], chance.draws[:], chance.by_tail[:] = p, draws, by_tail
+    return np.isfinite(found[f"p{which}"]) & chance.near_by_q(q, n_nodes)
 
 
 def _chance(likeness: LocalLikeness, at: tuple[int, ...], seed: int) -> Chance:

@@ -16,11 +16,11 @@ from spectrata.results.schema import view
 from spectrata.stats.describe.levels import rebuild
 from spectrata.stats.findings import Finding, Findings
 from spectrata.stats.findings.sentences import likeness_words
-from spectrata.stats.findings.watched import is_run
+from spectrata.stats.findings.watched import is_run, layers_of
 from spectrata.stats.observation import RANDOM_WALK, moved, pairs_of
 from spectrata.stats.statistics.shares import MOST_NODES
 from spectrata.stats.testing import Results
-from spectrata.stats.verbs.diagnose import diagnose, found_in, in_words, is_watched, layers_of
+from spectrata.stats.verbs.diagnose import diagnose, found_in, in_words, is_watched
 from spectrata.stats.verbs.hops import stratify
 from spectrata.stats.verbs.local import local_of
 from spectrata.stats.verbs.rank_columns import SIGNIFICANT, ranked, reach_of

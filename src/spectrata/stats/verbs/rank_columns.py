@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MOST_SCALES = 2_000  # columns whose scale is computed
 NEAR = 3  # hops that are read by default
 SIGNIFICANT = ("alike", "unlike")
+SHOWN_FIRST = ["column", "verdict", "r", "reach", "q"]  # of the columns: pandas prints the first few
 
 
 def rank_columns(
@@ -55,8 +56,8 @@ def rank_columns(
     DataFrame
         One row for each column, the clearest first:
 
-        - ``column``, ``hop`` (the first), ``r``, ``chance_low``, ``chance_high``, ``p``, ``q`` over all columns,
-          ``r_given``, ``p_given``, ``q_given``, ``verdict``;
+        - ``column``, ``verdict``, ``r``, ``q`` over all columns, and ``hop`` (the first), ``chance_low``,
+          ``chance_high``, ``p``, ``r_given``, ``p_given``, ``q_given``;
         - ``reach``: the hop up to which nodes are alike, or unlike, at every hop from the first on; 0 where the verdict
           is neither;
         - ``scale``: the quarter of the frequencies with the most energy for its size, 1 the smoothest, 4 the roughest;
@@ -110,6 +111,7 @@ def ranked(results: Results, reach: np.ndarray) -> "pd.DataFrame":
     for name, array in (("near_level", results.near_level), ("p_from_tail", made.chance.by_tail)):
         table[name] = array[0, -1, :, 0]
     table["status"] = results.status[-1, :, 0]
+    table = table[[*SHOWN_FIRST, *(name for name in table if name not in SHOWN_FIRST)]]
     end = np.maximum(table["p"].fillna(2.0), 2 / (LOOKS[0] + 1))
     order = np.lexsort([-table["effect"].abs().fillna(0.0), end])
     return table.iloc[order].reset_index(drop=True)

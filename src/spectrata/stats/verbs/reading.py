@@ -1,8 +1,11 @@
 """Subjects of a reading: a graph and a signal in any form become columns of numbers, vectors or labels at some hops."""
 
 import copy
-from collections.abc import Iterable
+import os
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,14 +17,20 @@ from spectrata.errors import (
     SignalTypeError,
     SignalValueError,
     SpectrataError,
+    UnknownNameError,
     argument,
     shown,
 )
 from spectrata.inputs.columns import COLUMNS
+from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.labels import Labels, as_labels
 from spectrata.inputs.numbers import one_of
+from spectrata.inputs.readers.arrays import module
+from spectrata.inputs.readers.files import is_number, opened, suffix
 from spectrata.inputs.readers.objects import anndata_attributes, is_anndata
-from spectrata.inputs.rows import order_of, refuse_repeated
+from spectrata.inputs.readers.signal_files import label_name, read_label_table
+from spectrata.inputs.readers.tables import read_columns
+from spectrata.inputs.rows import is_attribute, order_of, refuse_repeated
 from spectrata.inputs.signals import DOUBLE, Signal, as_signal, potential
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.levels import rebuild
@@ -62,6 +71,7 @@ class Reading:
     metric: str = "labels"
     separate: bool = False
     note: str = ""
+    table: Signal | None = None  # the signal with all its columns, which given= may name
 
     @property
     def hops(self) -> tuple[Any, ...]:
@@ -113,7 +123,7 @@ def read(
         if not any(isinstance(one, str) for one in found.classes):
             raise
         return Reading(strat, (label_column(found),))
-    return of_signal(strat, known, metric, columns, zero_vectors)
+    return replace(of_signal(strat, known, metric, columns, zero_vectors), table=known.table or known)
 
 
 def signal_or_table(graph: Any, signal: Any, call: str) -> Any:
@@ -179,6 +189,54 @@ def label_column(labels: Labels, name: Any = None, snapshots: int = 1) -> Column
     rows = np.flatnonzero(labels.codes >= 0)
     values = np.eye(len(labels.classes))[labels.codes[rows]]
     return Column(name, "labels", np.stack([values] * snapshots), rows, classes=labels.classes)
+
+
+def label_columns(labels: Any, graph: Graph, names: Sequence[str] = ()) -> dict[Any, Any]:
+    """Labels that are tested by themselves: the columns of text of a table, or those named; else all, called None."""
+    table = _label_table(labels, graph)
+    if table is None:
+        if names:
+            raise OptionError(f"{argument('column', names[0])} needs a table of labels (.csv or .tsv) with a header.")
+        return {None: labels}
+    known = {str(name): name for name in table.columns}
+    refuse_repeated(table.columns.tolist(), "The table of labels")
+    for name in names:
+        if name not in known:
+            held = ", ".join(map(shown, list(known)[:8]))
+            raise UnknownNameError(f"The table of labels has no column {shown(name)}; it has {held}.")
+    texts = [name for name, cells in table.items() if any(isinstance(x, str) and x and not is_number(x) for x in cells)]
+    keyed = label_name(table.columns.tolist())
+    chosen = [known[name] for name in names] or texts
+    if not names and (keyed is not None or not texts or len(known) == 1):
+        return {None: labels}
+    return {str(name): table[name] for name in chosen}
+
+
+def _label_table(labels: Any, graph: Graph) -> Any:
+    """Columns of labels, a DataFrame with the names of the nodes as its index; None for what is no table."""
+    if module(labels) == "pandas" and getattr(labels, "ndim", 1) == 2:
+        counted = labels.index.tolist() == list(range(len(labels)))
+        first = set(map(str, labels.iloc[:, 0])) if counted and labels.shape[1] > 1 else {""}
+        return labels.set_index(labels.columns[0]) if first <= set(map(str, graph.names)) else labels
+    if not isinstance(labels, (str, os.PathLike)) or is_attribute(labels, graph):
+        return None
+    if suffix(Path(labels)) not in (".csv", ".tsv"):
+        return None
+    with opened(labels) as path:
+        table = read_label_table(path, frozenset(map(str, graph.names)))
+    return table.set_index(table.columns[0]) if table.shape[1] > 1 else None
+
+
+def look_swapped(graph: Path, signal: Path) -> bool:
+    """Whether the second file lists pairs of names, and the first file each of these names in a row of its own."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            names = set(map(str, as_graph(signal).names))
+        cells = read_columns(graph).cells
+    except (SpectrataError, OSError):
+        return False
+    rows = cells[0].tolist()[1:]
+    return cells.shape[1] > 1 and len(rows) == len(names) and set(rows) == names and not set(cells[1][1:]) <= names
 
 
 # ---- results

@@ -97,9 +97,6 @@ class WandbWriter:
 
     Examples
     --------
-    Give it a run, or give the run itself: ``watch(model, data, log=wandb.init(project="gcn"))``. Here a stand-in shows
-    what a run gets.
-
     >>> import networkx as nx, torch
     >>> from unittest.mock import Mock
     >>> from spectrata.torch import Recorder, WandbWriter

@@ -11,6 +11,7 @@ from spectrata.errors import OptionError
 from spectrata.inputs.readers.objects import is_dgl
 
 EDGES = ("edge_index", "adj_t")
+WHOLE = (torch.int64, torch.int32)
 PER_EDGE = ("edge_weight", "edge_attr")
 
 
@@ -53,7 +54,7 @@ def features_in(args: Any, kwargs: Any, n: int | None) -> torch.Tensor | None:
 
 def is_edge_index(value: Any) -> bool:
     """Whether this is ``(2, E)`` whole numbers."""
-    whole = isinstance(value, torch.Tensor) and value.layout == torch.strided and value.dtype == torch.int64
+    whole = isinstance(value, torch.Tensor) and value.layout == torch.strided and value.dtype in WHOLE
     return whole and value.ndim == 2 and value.shape[0] == 2
 
 
@@ -61,14 +62,7 @@ def without_messages(args: Any, kwargs: Any, n: int | None = None) -> tuple[tupl
     """The arguments of a call with self-loops as the only edges.
 
     Replaced are ``edge_index``, sparse adjacency matrices (``adj_t``), ``edge_weight`` (all 1) and ``edge_attr`` (its
-    mean), in the arguments and in the objects among them.
-
-    Parameters
-    ----------
-    args, kwargs
-        Of a call of the model.
-    n : int, optional
-        Number of nodes; None to read it from the arguments.
+    mean), in the arguments and in the objects among them. ``n`` is the number of nodes; None: as the arguments say.
 
     Examples
     --------
@@ -85,14 +79,10 @@ def without_messages(args: Any, kwargs: Any, n: int | None = None) -> tuple[tupl
     new_kwargs = {name: loops.instead_of(value, name) for name, value in kwargs.items()}
     if loops.found:
         return new_args, new_kwargs
-    if any(is_dgl(value) for value in values):
-        raise OptionError(
-            "control='no_messages' does not support DGL graphs; leave control out, watch one more evaluation of the "
-            "model on a graph with self-loops only, and give its over_layers() to diagnose as control."
-        )
     raise OptionError(
-        "control='no_messages' found no edge_index and no sparse adj_t in the arguments of the model; call the model "
-        "with one of them, or leave control out."
+        "control='no_messages' found no edge_index and no sparse adj_t in the arguments of the model, and does not "
+        "support DGL graphs; leave control out, watch one more evaluation on a graph with self-loops only, and give "
+        "its over_layers() to diagnose as control."
     )
 
 
@@ -107,7 +97,7 @@ class _Loops:
     def instead_of(self, value: Any, name: str) -> Any:
         if is_edge_index(value):
             self.found += 1
-            return torch.arange(self._size(value), device=value.device).repeat(2, 1)
+            return torch.arange(self._size(value), device=value.device, dtype=value.dtype).repeat(2, 1)
         if _is_adjacency(value):
             self.found += 1
             return _identity_like(value)

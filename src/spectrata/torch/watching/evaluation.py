@@ -14,16 +14,6 @@ def evaluation_mode(model: torch.nn.Module, uncached: bool = False) -> Iterator[
     """Evaluation mode; modes, buffers, random states and cached adjacencies are as before afterwards.
 
     ``uncached``: layers with ``cached=True`` forget the graph that they cached, because another one follows.
-
-    Examples
-    --------
-    >>> import torch
-    >>> model = torch.nn.Dropout()
-    >>> with evaluation_mode(model):
-    ...     model.training
-    False
-    >>> model.training
-    True
     """
     training = {module: module.training for module in model.modules()}
     caching = [module for module in model.modules() if getattr(module, "cached", None) is True]

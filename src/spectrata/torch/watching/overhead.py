@@ -14,10 +14,8 @@ class Overhead:
     ----------
     passes, recorded : int
         Forward passes of the chosen mode and those given by hand, and how many of them were recorded.
-    evaluations : int
-        Extra passes in evaluation mode (``evaluate=``, ``control=``).
-    activations : int
-        Activations measured: one per recorded or extra pass and layer.
+    evaluations, controls, activations : int
+        Extra passes in evaluation mode, those without messages, and activations measured in all passes.
     elapsed : float
         Wall time of the watched block.
     record, evaluate, measure, spectra, write : float
@@ -27,12 +25,13 @@ class Overhead:
     --------
     >>> from spectrata.torch import Overhead
     >>> print(Overhead(passes=100, recorded=10, activations=20, elapsed=6.0, measure=0.2, record=0.1))
-    Watching took 0.30 s, 5.3 % of 5.7 s of training (10 of 100 passes, 20 activations).
+    Watching took 0.30 s, 5.3 % of 5.7 s of training (10 of 100 passes; 20 activations).
     """
 
     passes: int = 0
     recorded: int = 0
     evaluations: int = 0
+    controls: int = 0
     activations: int = 0
     elapsed: float = 0.0
     record: float = 0.0
@@ -74,13 +73,14 @@ class Overhead:
     def recorded_words(self) -> str:
         """Which passes were recorded, in words."""
         own = [f"{self.recorded:,} of {self.passes:,} passes"] if self.passes or not self.evaluations else []
-        extra = [f"{self.evaluations:,} evaluations"] if self.evaluations else []
-        return " and ".join(own + extra)
+        extra = [f"evaluations: {self.evaluations:,}"] if self.evaluations else []
+        extra += [f"controls: {self.controls:,}"] if self.controls else []
+        return ", ".join(own + extra)
 
     def __str__(self) -> str:
         text = (
             f"Watching took {self.watching:.2f} s, {100 * self.share:.1f} % of {self.training:.1f} s of training "
-            f"({self.recorded_words}, {self.activations:,} activations)."
+            f"({self.recorded_words}; {self.activations:,} activations)."
         )
         parts = [(name, getattr(self, name)) for name in ("evaluate", "measure", "spectra", "write")]
         parts = [(name, value) for name, value in parts if value >= 0.005]

@@ -26,7 +26,7 @@ from spectrata.torch.watching.hooks import copied
 from spectrata.torch.watching.layers import node_rows
 from spectrata.torch.watching.measures import MEASURES, Neighbours, measure
 from spectrata.torch.watching.overhead import Overhead
-from spectrata.torch.watching.passes import Pass
+from spectrata.torch.watching.passes import INPUT, Pass
 from spectrata.torch.watching.rows import Row, join, labelled, measures_of, with_signal
 from spectrata.torch.watching.spectra import Settings, band_rows, large_hops, spectra_of
 
@@ -132,6 +132,7 @@ class Recorder:
         self.undefined: dict[str, list[int]] = {}  # by layer: rows, and those with NaN or infinite values
         self.next_step = 0
         self._waiting: list[Row] = []
+        self.lowest = 1.0  # off_zero_live of the last pass, over its layers
         self._held = self._since = 0  # bytes of copies that wait, passes since the last flush
         self._pieces: list[xr.Dataset] = []  # results, where no log holds them
         self._kept: dict[tuple[str, int], np.ndarray] = {}
@@ -228,6 +229,8 @@ class Recorder:
             counted = self.undefined.setdefault(name, [0, 0])
             counted[0], counted[1] = counted[0] + 1, counted[1] + (found is None)
         self._waiting += rows
+        shares = [row.measures["off_zero_live"] for row in rows if row.measures and row.role != INPUT]
+        self.lowest = min(shares, default=1.0)
         self._since += 1
         self.overhead.activations += len(given.layers)
         if self.log is not None and not self.settings.algorithms:

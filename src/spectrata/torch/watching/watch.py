@@ -11,6 +11,7 @@ import torch
 from spectrata.errors import OptionError, ResultError, warn
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.results.notebook import html_list, html_table
+from spectrata.stats.findings.verdict import LEVELS
 from spectrata.torch.log import make_writers
 from spectrata.torch.watching.arguments import without_messages
 from spectrata.torch.watching.evaluation import evaluation_mode, uncompiled
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-NO_MESSAGES = "no_messages"
+NO_MESSAGES, AUTO = "no_messages", "auto"
+TEN = 10  # epochs between evaluations by default; after ten of them twice as many, then four times, and so on
 
 
 class Watch(Recorder):
@@ -45,7 +47,7 @@ class Watch(Recorder):
     >>> model = torch.nn.Linear(2, 3)
     >>> with watch(model, nx.cycle_graph(4), layers=[model]) as w:
     ...     _ = model(torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]]))
-    >>> isinstance(w, Watch), len(w.table()), w.overhead.recorded, w.problems
+    >>> isinstance(w, Watch), len(w.table()), w.overhead.evaluations, w.problems
     (True, 2, 1, [])
     """
 
@@ -62,13 +64,21 @@ class Watch(Recorder):
         log: Any,
         **recording: Any,
     ) -> None:
-        import xarray  # noqa: F401 - here, so that its time is not counted as watching
+        import xarray as xr
 
+        xr.Dataset({"": 0.0})  # loads array libraries, whose time is not counted as watching
         every = whole(every, "every")
         one_of(mode, "mode", (None, *MODES))
-        one_of(control, "control", (None, NO_MESSAGES))
-        self.evaluate, self.control = _evaluations(evaluate, control), control
+        one_of(control, "control", (None, AUTO, NO_MESSAGES))
+        self.by_default = evaluate is None and (mode is None or control == NO_MESSAGES)
+        self.evaluate = TEN if self.by_default else _evaluations(evaluate)
+        self.control = control if self.evaluate is not None else None
         repeats = self.evaluate is not None
+        mode = mode or ("none" if repeats else "train")
+        if mode == "none" and every != 1:
+            raise OptionError(
+                "every= counts the passes that mode= records; give mode='train' with it, or evaluate= alone."
+            )
         chosen = (states,) if isinstance(states, str) else tuple(states)
         for state in chosen:
             one_of(state, "states", STATES)
@@ -86,17 +96,18 @@ class Watch(Recorder):
             self.n_nodes,
             self.weights,
             every,
-            mode or ("none" if repeats else "train"),
+            mode,
             chosen,
             self.next_step,
             self.overhead,
             wants_calls=repeats,
-            check_call=None if control is None else lambda call: without_messages(*call, self.n_nodes),
+            check_call=(lambda call: without_messages(*call, self.n_nodes)) if control == NO_MESSAGES else None,
         )
         self.problems = self.listener.problems
         self._epoch: int | None = None  # label of the passes that follow
         self._steps = 0  # calls of step() that ended an epoch
-        self._calls = self._evaluated = 0  # calls of the model up to the last step(), and the last evaluation
+        self._calls = 0  # calls of the model up to the last step()
+        self._evaluated = {"eval": -1, "control": -1}  # the same, up to the last pass of each mode
         self._label_first: bool | None = None
         self._last_label: int | None = None
         self._seen_step = self.listener.next_step
@@ -121,11 +132,10 @@ class Watch(Recorder):
         if not quiet and self.evaluate is not None:
             if self._epoch is None and self._seen_step == self.listener.next_step:
                 self._epoch = self._last_label
-            self._evaluate()
-            if self.evaluate and not self._steps and self.listener.calls > self.evaluate:
+            self._evaluate(ended=True)
+            if self.evaluate and not (self.by_default or self._steps) and self.listener.calls > self.evaluate:
                 self.listener.note(
-                    f"evaluate={self.evaluate} counts calls of w.step, and there was none: the model was evaluated "
-                    "once, at the end; call w.step() after each epoch"
+                    f"evaluate={self.evaluate} counts calls of w.step, and there was none: one evaluation"
                 )
         self.listener.detach()
         self._count_epochs()
@@ -172,7 +182,7 @@ class Watch(Recorder):
         again, self._last_label = epoch == self._last_label, int(epoch)
         if not again and self.listener.calls > self._calls:  # an epoch has ended
             self._steps, self._calls = self._steps + 1, self.listener.calls
-            if self.evaluate and self._steps % self.evaluate == 0:
+            if self._is_due():
                 self._evaluate()
         if scores:
             self._guarded(lambda: self.score(int(epoch), scores))
@@ -207,29 +217,49 @@ class Watch(Recorder):
         except ResultError as problem:
             self.listener.note(str(problem).rstrip("."))
 
-    def _evaluate(self) -> None:
-        """Repeat the last call in evaluation mode, and without messages where a control is asked for."""
-        listener = self.listener
-        if self.overhead.evaluations and listener.calls == self._evaluated:
-            return
-        call = listener.last_call
+    def _is_due(self) -> bool:
+        """Whether an evaluation follows this epoch."""
+        every = self.evaluate or 0
+        while self.by_default and self._steps > TEN * every:
+            every *= 2
+        return every > 0 and self._steps % every == 0
+
+    def _evaluate(self, ended: bool = False) -> None:
+        """Repeat the last call in evaluation mode, then without messages where a control is due.
+
+        By default that is where a layer is low enough to ask for its cause, and at the end of the block.
+        """
+        call = self.listener.last_call
         if call is None:
-            listener.note("evaluate= repeats calls of the model itself, and none was seen")
+            self.listener.note(
+                "evaluations repeat calls of the model itself, and none was seen; mode='train' records its layers"
+            )
             return
         start, before = time.perf_counter(), self.overhead.watching
-        for mode in ("eval", "control") if self.control else ("eval",):
-            args, kwargs = call
-            try:
-                if mode == "control":
-                    args, kwargs = without_messages(*call, self.n_nodes)
-                as_before = evaluation_mode(self.plain, mode == "control")
-                with listener.recording_as(mode, call), as_before, uncompiled(), torch.no_grad():
-                    self.plain(*args, **kwargs)
-                self.overhead.evaluations += 1
-            except Exception as problem:  # of the model, in a mode that the training may not use
-                listener.note(f"a pass in evaluation mode failed: {type(problem).__name__}: {problem}")
-        self._evaluated = listener.calls
+        self._repeat("eval", call)
+        low = self.lowest < max(known.level for known in LEVELS.values())
+        if self.control is not None and (self.control == NO_MESSAGES or low or ended):
+            self._repeat("control", call)
         self.overhead.evaluate += time.perf_counter() - start - (self.overhead.watching - before)
+
+    def _repeat(self, mode: str, call: tuple[Any, Any]) -> None:
+        """One such pass, unless there is one of the same weights."""
+        listener = self.listener
+        if self._evaluated[mode] == listener.calls:
+            return
+        self._evaluated[mode] = listener.calls
+        try:
+            args, kwargs = without_messages(*call, self.n_nodes) if mode == "control" else call
+            as_before = evaluation_mode(self.plain, mode == "control")
+            with listener.recording_as(mode, call), as_before, uncompiled(), torch.no_grad():
+                self.plain(*args, **kwargs)
+            self.overhead.evaluations += mode == "eval"
+            self.overhead.controls += mode == "control"
+        except Exception as problem:  # of the model, in a mode that the training may not use
+            if mode == "control" and self.control == AUTO:
+                self.control = None  # nobody asked for it
+            else:
+                listener.note(f"a pass in evaluation mode failed: {type(problem).__name__}: {problem}")
 
     @contextmanager
     def pause(self) -> Iterator[None]:
@@ -241,10 +271,10 @@ class Watch(Recorder):
             self.listener.paused = before
 
     def __repr__(self) -> str:
-        return f"<Watch: {self.overhead.recorded_words} recorded, layers {', '.join(self.layers)}; see w.over_layers()>"
+        return f"<Watch: recorded {self.overhead.recorded_words}; layers {', '.join(self.layers)}; see w.over_layers()>"
 
     def _repr_html_(self) -> str:
-        title = f"Watch: {self.overhead.recorded_words} recorded"
+        title = f"Watch: recorded {self.overhead.recorded_words}"
         rows = [(name, type(module).__name__) for name, module in self.layers.items()]
         scores = ", ".join(dict.fromkeys(name for known in self.scores.values() for name in known))
         note = (f"Scores: {scores}. " if scores else "") + "See dataset, table() and report()."
@@ -256,10 +286,10 @@ class Watch(Recorder):
         silent = self.listener.silent
         if self.overhead.evaluations or self.overhead.passes > silent:
             return f"in {silent} passes no watched layer was called" if silent else ""
+        named, mode = ", ".join(self.layers), self.listener.mode
         return (
-            f"nothing was recorded: no forward pass in mode={self.listener.mode!r} (see mode=) called a watched layer "
-            f"({', '.join(self.layers)}); copies of a model are not watched, and compiled models call no hooks: use "
-            "evaluate=, which runs the uncompiled model"
+            f"nothing was recorded: no forward pass in mode={mode!r} called a watched layer ({named}); copies are not "
+            "watched, and compiled models call no hooks: use evaluate=, which runs the uncompiled model"
         )
 
     def _undefined(self) -> str:
@@ -279,13 +309,11 @@ class Watch(Recorder):
         return with_shows(found, self.over_layers()) if self.settings.algorithms else found
 
 
-def _evaluations(evaluate: Any, control: str | None) -> int | None:
+def _evaluations(evaluate: Any) -> int | None:
     """Every so many epochs; 0: at the end of the block; None: never."""
-    if evaluate is True or (evaluate is None and control is not None):
-        return 0
     if evaluate is None or evaluate is False:
         return None
-    return whole(evaluate, "evaluate")
+    return 0 if evaluate is True else whole(evaluate, "evaluate")
 
 
 def _one_graph(data: Any) -> Any:
@@ -335,12 +363,12 @@ def watch(
     every: int = 1,
     mode: str | None = None,
     evaluate: int | bool | None = None,
-    control: str | None = None,
+    control: str | None = AUTO,
     states: Iterable[str] = STATES,
     log: Any = None,
     **recording: Any,
 ) -> Watch:
-    """Watch a model: measure its layers, and compute their spectra where algorithms are named.
+    """Watch a model: measure its layers in evaluation mode while it trains, and at the end.
 
     Parameters
     ----------
@@ -352,16 +380,17 @@ def watch(
     layers : list of str or Module, optional
         What to watch: names, patterns such as ``"convs.*"``, or modules; by default the message-passing layers.
     every : int
-        Record the first and then every ``every``-th forward pass, counted in each mode.
+        With ``mode``: record the first and then every ``every``-th pass, counted in each mode.
     mode : {None, "train", "eval", "both", "none"}
-        Passes in training mode, in evaluation mode, all, or only those of ``evaluate``; None: "none" with
-        ``evaluate`` or ``control``, else "train".
-    evaluate : int or True, optional
+        Passes of your own to record, none by default; with a mode, evaluations only where ``evaluate`` is given.
+    evaluate : int or bool, optional
         Repeat the last call of the model in evaluation mode, without gradients and uncompiled: every so many calls of
-        :meth:`Watch.step`, and at the end of the block; True: at the end. Modes, buffers and random states are
-        restored.
-    control : {None, "no_messages"}
-        With each such pass another one with self-loops as the only edges, and the same weights (mode "control").
+        :meth:`Watch.step`, and at the end of the block; True: at the end alone. By default every tenth up to the
+        hundredth, every twentieth up to the two-hundredth, and so on. Modes, buffers and random states are restored.
+    control : {"auto", "no_messages", None}
+        After an evaluation another one with self-loops as the only edges, and the same weights (mode "control").
+        "auto": where the model is given edges, after evaluations with a layer below a level of collapse, and at the
+        end; "no_messages": after each, or an error where the model is given no edges.
     states : tuple of str
         What to record beside the layers' outputs: "input", the features given to the model, when they change;
         "hidden", what the next layer is given after each watched layer (``LAYER/hidden``), so after activation and
@@ -391,7 +420,7 @@ def watch(
     ...     for epoch in range(3):
     ...         _ = model(data.x, data.edge_index)
     ...         w.step(epoch=epoch)
-    >>> w.dataset["off_zero_live"].dims
-    ('layer', 'epoch')
+    >>> w.over_layers().attrs["pass_mode"], w.over_layers().attrs["pass_epoch"]
+    ('eval', 2)
     """
     return Watch(model, data, layers, every, mode, evaluate, control, states, log, **recording)
