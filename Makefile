@@ -41,7 +41,7 @@ unit: $(VENV)/test.done browser
 # that dies loses few.
 JIT_OFF = tests/test_kernels.py tests/test_graph_rows.py tests/test_large_strata.py
 # Programs that tests start in other folders write their records here, too.
-RECORDS = COVERAGE_FILE=$(CURDIR)/.coverage
+RECORDS = COVERAGE_FILE="$(CURDIR)/.coverage"
 
 coverage: $(VENV)/test.done browser
 	$(BIN)/python -m pip install --quiet -c constraints.txt "coverage>=7.10"
@@ -77,18 +77,18 @@ packages: $(VENV)/test.done
 minimal: packages
 	rm -rf $(MINIMAL) && $(PYTHON) -m venv $(MINIMAL)
 	$(MINIMAL)/bin/python -m pip install --quiet -c constraints.txt dist/spectrata-*.whl hypothesis pytest pytest-xdist
-	cd dist/source && SPECTRATA_MINIMAL=1 $(QUIET) $(abspath $(MINIMAL))/bin/python -m pytest -n $(WORKERS) -q -m $(SHORT) tests
+	cd dist/source && SPECTRATA_MINIMAL=1 $(QUIET) "$(abspath $(MINIMAL))/bin/python" -m pytest -n $(WORKERS) -q -m $(SHORT) tests
 
 installed: packages browser
 	rm -rf $(FULL) && $(PYTHON) -m venv $(FULL)
 	$(FULL)/bin/python -m pip install --quiet -c constraints.txt "$$(echo dist/spectrata-*.whl)[test]"
-	cd dist/source && $(QUIET) $(abspath $(FULL))/bin/python -m pytest -n $(WORKERS) -q -m $(SHORT) tests
+	cd dist/source && $(QUIET) "$(abspath $(FULL))/bin/python" -m pytest -n $(WORKERS) -q -m $(SHORT) tests
 
 # Other packages are new beside these old ones, and deprecate what the old ones do.
 lowest: packages
 	rm -rf $(LOWEST) && $(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet -c lowest.txt dist/spectrata-*.whl hypothesis pytest pytest-xdist
-	cd dist/source && SPECTRATA_MINIMAL=1 $(QUIET) $(abspath $(LOWEST))/bin/python -m pytest -n $(WORKERS) -q -m $(SHORT) \
+	cd dist/source && SPECTRATA_MINIMAL=1 $(QUIET) "$(abspath $(LOWEST))/bin/python" -m pytest -n $(WORKERS) -q -m $(SHORT) \
 		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning tests
 
 # Numbers that other libraries compute too. Elsewhere what is not installed is skipped; here it is a failure.

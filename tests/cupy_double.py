@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import types
 from pathlib import Path
 
@@ -49,6 +50,8 @@ extern "C" void run_KERNEL(void** given, int grid, int beside, int x, int y) {
 """
 _folder = tempfile.TemporaryDirectory(prefix="cupy-double-")
 _libraries: dict[str, ctypes.CDLL] = {}
+# Threads share a library's threadIdx, and a library is loaded only when it is whole.
+_one_at_a_time = threading.Lock()
 
 
 class RawKernel:
@@ -90,7 +93,8 @@ class RawKernel:
                 held.append(ctypes.c_double(one) if isinstance(one, float) else ctypes.c_longlong(one))
             pointers.append(ctypes.cast(ctypes.pointer(held[-1]), ctypes.c_void_p))
         given = (ctypes.c_void_p * len(pointers))(*pointers)
-        self._compiled()(given, *(int(size) for size in (*(*grid, 1)[:2], *(*block, 1)[:2])))
+        with _one_at_a_time:
+            self._compiled()(given, *(int(size) for size in (*(*grid, 1)[:2], *(*block, 1)[:2])))
 
 
 class Device(contextlib.nullcontext):

@@ -9,7 +9,6 @@ row order; `basis` is the matrix U with one eigenvector per column, `values` its
 order, and `g` the gradients in the order of `edges`.
 """
 
-import itertools
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -119,20 +118,6 @@ def apprx_ls(basis, edges, g, orientation):
     incidence = oriented_incidence(edges, len(basis), orientation)
     f = np.linalg.lstsq(incidence, g, rcond=RCOND)[0]
     return np.abs(basis.T @ f)
-
-
-def apprx_ls_rms_enumerated(basis, edges, g):
-    """Algorithm 2, root mean square over all 2^m orientations; for m <= 12."""
-    orientations = list(itertools.product((1, -1), repeat=len(edges)))
-    squares = sum(apprx_ls(basis, edges, g, orientation) ** 2 for orientation in orientations)
-    return np.sqrt(squares / len(orientations))
-
-
-def apprx_ls_rms(basis, edges, g):
-    """Algorithm 2, the same mean without the enumeration: sum over e of (u_i^T B^+)_e^2 g_e^2."""
-    incidence = oriented_incidence(edges, len(basis), index_orientation(edges))
-    rows = basis.T @ np.linalg.pinv(incidence, rcond=RCOND)
-    return np.sqrt(rows**2 @ g**2)
 
 
 # --- Algorithm 5: LN-VX -------------------------------------------------------------------------------------

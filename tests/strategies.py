@@ -44,6 +44,13 @@ def case_of(graph, permutation=None):
     return Case(sorted_edges(rows[np.array(graph.edges)]), len(graph))
 
 
+def regular_graph(degree, n, seed):
+    """A random regular graph with its nodes in order: networkx 3.2 has them in the order of edges."""
+    graph = nx.empty_graph(n)
+    graph.add_edges_from(nx.random_regular_graph(degree, n, seed).edges)
+    return graph
+
+
 def sorted_edges(edges):
     """Rows x < y in lexicographic order."""
     edges = np.sort(np.asarray(edges, dtype=np.int64).reshape(-1, 2), axis=1)

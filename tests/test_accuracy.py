@@ -20,6 +20,7 @@ from spectrata.core.plan import make_plan
 from spectrata.errors import SolverError
 from spectrata.inputs.signals import as_signal, potential
 from spectrata.results.schema import view
+from strategies import regular_graph
 
 BOUNDED = ("gft", "in_agg", "apprx_ls")
 
@@ -222,7 +223,7 @@ def test_a_partial_solver_that_skips_one_is_caught(monkeypatch, which, skipped):
 
 
 def test_what_is_too_large_to_count_is_unconfirmed(monkeypatch):
-    graph, signal = nx.random_regular_graph(4, 120, seed=1), np.arange(120.0)
+    graph, signal = regular_graph(4, 120, seed=1), np.arange(120.0)
     monkeypatch.setattr(partial, "DENSE_PART", 20)
     counted = st.spectra(st.Stratification(graph, hops=1, n_eigs=4), signal)
     assert set(counted["status"].values.ravel()) == {"ok"}
@@ -350,7 +351,7 @@ def test_a_signal_without_energy_off_zero_passes_the_sums_of_factored_vectors():
 def test_bands_whose_energies_do_not_add_up_are_refused(monkeypatch, n):
     from spectrata.bands import exact, one_hop
 
-    graph = nx.random_regular_graph(4, n, seed=1)
+    graph = regular_graph(4, n, seed=1)
     signal = np.random.default_rng(1).standard_normal(n)
     arguments = {"bands": 4, "algorithms": "gft"}
     assert calls.band_spectra(graph, signal, **arguments)["status"].values.tolist() == [["ok"]]

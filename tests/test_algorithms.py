@@ -99,14 +99,6 @@ def test_constant_signals_give_zeros_except_gft(case):
             assert_allclose(ds["magnitude"].loc["gft"].values[k], expected, rtol=0, atol=1e-12 * length * case.n)
 
 
-def test_one_edge_and_two_nodes():
-    for graph in (nx.path_graph(2), nx.disjoint_union(nx.path_graph(2), nx.empty_graph(3))):
-        ds = run(case_of(graph), np.arange(1.0, len(graph) + 1))
-        last = [float(ds["magnitude"].loc[algorithm].values[0, -1]) for algorithm in DEFAULT]
-        assert_allclose(last, [np.sqrt(0.5), np.sqrt(0.5), 0, 1], atol=1e-14)
-        assert_array_equal(ds["ls_residual"] < 1e-7, True)
-
-
 # --- options ------------------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,5 @@
 """``columns="separate"``: every column a signal of its own, through every call and reader."""
 
-from types import SimpleNamespace
-
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -57,25 +55,6 @@ def test_names_of_columns(signal, labels):
     found = STRAT.spectra(signal, "gft", columns="separate")
     assert found["magnitude"].dims == ("algorithm", "column", "hop", "component")
     assert found["column"].values.tolist() == labels
-
-
-def test_names_of_genes_in_an_annotated_table():
-    import scipy.sparse as sp
-
-    expression = sp.csr_matrix(np.abs(VALUES[0]))
-    data = SimpleNamespace(
-        X=expression,
-        layers={"raw": expression.toarray()},
-        obsp={"connectivities": nx.to_scipy_sparse_array(GRAPH, format="csr")},
-        uns={"neighbors": {"params": {"n_neighbors": 15, "use_rep": "spatial"}}},
-        obsm={"scores": pd.DataFrame(VALUES[0, :, :2], columns=["s", "t"])},
-        obs={},
-        obs_names=[f"cell{i}" for i in range(15)],
-        var_names=NAMES,
-    )
-    for name, labels in (("X", NAMES), ("raw", NAMES), ("scores", ["s", "t"])):
-        found = st.spectra(data, name, "gft", columns="separate", hops=1, weights=False)
-        assert found["column"].values.tolist() == labels
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,12 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-import oracle_cases
+from paper_graph import EDGES, SIGNAL, N
 from spectrata.core.algorithms.ens import ens, ens_raw, member_weights, unit_norm
 from spectrata.core.hop import Output
 from spectrata.errors import OptionError
 from strategies import Case, case_of, cases_with_signals, run, sorted_edges
 
-EDGES, N, SIGNAL, METRIC = oracle_cases.cases()["caveman"]
 PAPER = Case(sorted_edges(EDGES), N)
 MEMBERS = ("apprx_ls", "in_agg", "adj_diff", "ln_vx")
 PATH = case_of(nx.path_graph(3))

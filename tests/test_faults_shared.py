@@ -2,22 +2,16 @@
 
 import subprocess
 import sys
-import threading
-import warnings
 
-import numpy as np
 import pytest
 import torch
-from threadpoolctl import threadpool_info
 
 import fault_cases
 import spectrata as st
 from faults import EXHAUSTIVE, Fault, leftovers, run
 from many_cases import make_pairs
-from spectrata.errors import ResultError, SpectrataWarning
-from spectrata.kernels import threads
+from spectrata.errors import ResultError
 from spectrata.many.store import open_many
-from spectrata.many.work import one_thread
 from spectrata.results.atomic_io import Lock
 from spectrata.torch import recover, watch
 from test_faults_kill import PROFILE, case, same_file  # noqa: F401 - a fixture
@@ -95,35 +89,6 @@ def test_what_is_no_log_is_not_thrown_away(tmp_path):
     assert st.open(result).sizes["hop"] == 4
 
 
-def test_limits_on_threads_end_with_their_block(monkeypatch):
-    """Compiled kernels of each thread have their own limit; that of BLAS holds until the last block ends."""
-    monkeypatch.setenv("SPECTRATA_THREADS", "3")
-    inside, leave, found = threading.Event(), threading.Event(), []
-
-    def blas():
-        return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
-
-    def other():
-        with one_thread():
-            inside.set()
-            leave.wait()
-            found.append(threads.threads())
-        found.append(threads.threads())
-
-    before = blas()
-    with one_thread():
-        thread = threading.Thread(target=other, daemon=True)
-        thread.start()
-        inside.wait()
-        assert threads.threads() == 1
-    assert threads.threads() == 3
-    assert set(blas()) == {1}
-    leave.set()
-    thread.join()
-    assert found == [1, 3]
-    assert blas() == before
-
-
 # ---- damage
 
 
@@ -136,17 +101,6 @@ def damaged(path, step):
         path.write_bytes(data[:at] + bytes([data[at] ^ 255]) + data[at + 1 :])
         yield f"changed at {at}"
     path.write_bytes(data)
-
-
-def test_a_damaged_basis_is_made_anew(tmp_path):
-    signal = fault_cases.signal(1)
-    expected = st.spectra(st.Stratification(fault_cases.GRAPH, hops=1, cache=tmp_path), signal, "gft")["magnitude"]
-    (path,) = tmp_path.glob("*.npz")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpectrataWarning)  # that it is made anew
-        for what in damaged(path, 97):
-            found = st.spectra(st.Stratification(fault_cases.GRAPH, hops=1, cache=tmp_path), signal, "gft")["magnitude"]
-            assert np.array_equal(found, expected), what
 
 
 def _files(folder):

@@ -1,6 +1,5 @@
 """Graph files of every kind, whole, damaged and hostile."""
 
-import gzip
 import io
 import zipfile
 from pathlib import Path
@@ -266,7 +265,6 @@ class TestMatrixMarket:
             ("%%MatrixMarket matrix coordinate real general\n3 4 1\n1 2 1\n", "square"),
             ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 9 1\n", "damaged"),
             ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 x 1\n", "damaged"),
-            ("%%MatrixMarket matrix coordinate real general\n3 3 999999999\n1 2 1\n", "more than the file"),
             ("%%MatrixMarket matrix array real general\n999999 999999\n1\n", "more than the file"),
             ("%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 1 1\n", "complex"),
         ],
@@ -274,12 +272,6 @@ class TestMatrixMarket:
     def test_refused(self, write, content: str, words: str) -> None:
         with pytest.raises(FileFormatError, match=words):
             read_graph(write("g.mtx", content))
-
-    def test_damaged_gzip(self, write) -> None:
-        whole = gzip.compress(b"%%MatrixMarket matrix coordinate real general\n" * 99)
-        for content in (whole[:-20], b"plain"):
-            with pytest.raises(FileFormatError, match="gzip data is cut short"):
-                read_graph(write("g.mtx.gz", content))
 
 
 class TestArchives:

@@ -351,6 +351,9 @@ def test_importing_loads_no_other_library() -> None:
     code = (
         "import sys, spectrata.inputs.readers.objects, spectrata.inputs.readers.signal_objects\n"
         "heavy = {'torch', 'networkx', 'igraph', 'pandas', 'pyarrow', 'safetensors', 'torch_geometric'}\n"
-        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+        "import spectrata.many.run, spectrata.bands.spectra, spectrata as st\n"
+        "st.spectra, st.Stratification, st.diagnose\n"
+        "assert not {'dask', 'torch'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -455,14 +455,6 @@ class TestUndirected:
             as_graph(edges=PAIRS, undirected=1)
 
 
-def test_a_million_weighted_edges() -> None:
-    rng = np.random.default_rng(0)
-    pairs = rng.integers(0, 300_000, (1_000_000, 2))
-    with pytest.warns(SpectrataWarning):
-        graph = as_graph(edges=pairs, weights=np.ones(len(pairs), dtype=np.float32))
-    assert len(graph.weights) == graph.n_edges
-
-
 def test_a_file_that_carries_unusable_weights_is_still_read(tmp_path: Path) -> None:
     np.savez(tmp_path / "g.npz", edges=PAIRS, weights=["a", "b"])
     assert as_graph(tmp_path / "g.npz").n_edges == 4

@@ -4,7 +4,6 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
-from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
 from spectrata.core.stratification import Stratification
@@ -59,16 +58,3 @@ def test_rms_is_the_mean_over_many_random_orientations():
     assert (np.abs(squares.mean(axis=0) - rms**2) <= 5 * error + 1e-14).all()
     assert error.max() > 1e-3  # they do differ from seed to seed
     assert (error <= 0.1 * rms**2 + 1e-14).all()  # and the bound above is narrow
-
-
-@given(cases_with_signals(dims=(1, 1)))
-def test_a_consistent_system_is_solved(drawn):
-    """Values that fall with the row: g = f(x) - f(y) for x < y, so APPRX-LS is the GFT and nothing is left."""
-    case, signal = drawn
-    signal = -np.sort(-signal[:, 0])
-    ds = run(case, signal, ("gft", "apprx_ls"), orientation="index")
-    assert_allclose(ds["ls_residual"], 0, atol=1e-9)
-    for k, parts in enumerate(ds["n_parts"].values):
-        gft, ls = (ds["magnitude"].loc[algorithm].values[k] for algorithm in ("gft", "apprx_ls"))
-        assert_near(ls[parts:], gft[parts:], 1e-9, np.abs(signal).max())
-        assert_array_equal(ls[:parts], 0)

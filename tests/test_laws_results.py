@@ -1,10 +1,7 @@
 """Laws of what is read from a result: compared, calibrated, correlated and drawn."""
 
-import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
-import pytest
-from numpy.testing import assert_allclose
 
 import spectrata as st
 
@@ -35,6 +32,8 @@ def test_rounding_off_zero_is_no_spectrum():
     found = st.response(collapsed, other)
     assert found["gain"].isnull().all()
     assert (found["status"] == "undefined: no energy before or after").all()
+    assert found["share_before"].isnull().all()
+    assert found["share_after"].notnull().any()
     found = st.calibrate(strat, direction * np.ones((30, 1)), draws=39)
     assert found["share"].isnull().all()
     assert (found["status"] == "undefined: no energy off zero").all()
@@ -50,26 +49,3 @@ def test_an_undefined_snapshot_has_no_length_to_correlate():
     many[3, 2] = 0.0
     ds = st.spectra(nx.path_graph(5), many, "in_agg", hops=1, zero_vectors="nan")
     assert st.stats.correlate(ds, range(6), of="magnitude_norm")["pearson"].isnull().all()
-
-
-@pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e160, 1e300])
-def test_correlations_and_pictures_do_not_depend_on_the_size(factor):
-    rng = np.random.default_rng(0)
-    many = rng.standard_normal((6, 5, 2))
-    one, grown = (st.spectra(nx.path_graph(5), s, metric="euclidean", hops=2) for s in (many, many * factor))
-    for of in ("magnitude_norm", "gradient_norm", "magnitude"):
-        found, expected = (st.stats.correlate(ds, np.arange(6.0) ** 2, of=of)["pearson"] for ds in (grown, one))
-        assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
-    curves = []
-    for ds in (grown, one):
-        axes = st.plot.spectra(ds.isel(snapshot=0), cumulative=True)
-        curves.append([line.get_ydata() for line in axes[0].get_lines()])
-        plt.close(axes[0].figure)
-    for found, expected in zip(*curves, strict=True):
-        assert_allclose(np.asarray(found, float), np.asarray(expected, float), rtol=1e-6, atol=1e-9)
-    from spectrata.stats.describe.strongest import strongest_rows
-
-    top = [strongest_rows(ds)[0]["strongest"] for ds in (grown, one)]
-    for found, expected in zip(*top, strict=True):
-        assert found["magnitude"] / factor == pytest.approx(expected["magnitude"])
-        assert found["eigenvalue"] == expected["eigenvalue"]

@@ -118,12 +118,12 @@ def test_magnitudes_grow_with_a_euclidean_signal(road, drawn, power):
 
 @pytest.mark.parametrize("road", [r for r in ROADS if r.snapshots], ids=lambda road: road.name)
 @cases_times(0.16)
-@given(drawn=cases_with_signals(), count=hs.sampled_from([2, 3, 7, 8, 9]), metric=metrics, seed=seeds)
-def test_snapshots_are_single_calls(road, drawn, count, metric, seed):
+@given(drawn=cases_with_signals(), count=hs.sampled_from([2, 3, 7, 8, 9]), metric=metrics, seed=seeds, data=hs.data())
+def test_snapshots_are_single_calls(road, drawn, count, metric, seed, data):
     case, signal = drawn
     noise = np.random.default_rng(seed).uniform(0.1, 1.0, (count, *signal.shape))
     many = signal + noise * np.arange(count)[:, None, None]
-    options = options_of(road) | {"metric": metric}
+    options = options_of(road) | {"metric": metric, "orientation": data.draw(hs.sampled_from(road.orientations))}
     together = road.spectra(case, many, road.algorithms, **options)
     assert together.sizes["snapshot"] == count
     for t in range(count):

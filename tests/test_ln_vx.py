@@ -9,7 +9,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-import oracle_cases
+from paper_graph import EDGES, METRIC, SIGNAL, N
 from spectrata.core.algorithms import ln_vx as learning
 from spectrata.core.algorithms.options import Options
 from spectrata.core.strata import Stratum
@@ -17,7 +17,6 @@ from spectrata.errors import LineGraphSizeError
 from spectrata.kernels import threads
 from strategies import Case, assert_near, case_of, cases_with_signals, hop_of, oracle_hops, run, sorted_edges
 
-EDGES, N, SIGNAL, METRIC = oracle_cases.cases()["caveman"]
 PAPER = Case(sorted_edges(EDGES), N)
 
 

@@ -3,7 +3,6 @@
 import gc
 import sys
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -103,24 +102,3 @@ def test_repeated_calls_leave_nothing(tmp_path, name):
     assert load.state() == before
     # Bytes: a result or a figure for each call takes more, what Python keeps at hand takes less.
     assert grown < 20_000 + times * 15_000, grown
-
-
-@pytest.mark.parametrize("way", ["shared", "keeps nothing", "own", "cache"])
-def test_threads_get_the_bits_of_one_after_the_other(tmp_path, way):
-    _, edges, _ = load.make_pairs(1, seed=5)[0]
-    n = int(edges.max()) + 1
-    signals = [np.random.default_rng(i).standard_normal((n, 2)) for i in range(24)]
-    expected = [st.Stratification(edges=edges).spectra(signal)["magnitude"].values for signal in signals]
-    shared = st.Stratification(edges=edges, max_basis_bytes=0 if way == "keeps nothing" else 2**31)
-
-    def work(signal):
-        if way == "own":
-            return st.Stratification(edges=edges).spectra(signal)
-        if way == "cache":
-            return st.spectra(st.Stratification(edges=edges, cache=tmp_path / "bases"), signal)
-        return shared.spectra(signal)
-
-    with ThreadPoolExecutor(8) as pool:
-        found = [ds["magnitude"].values for ds in pool.map(work, signals)]
-    for ours, theirs in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(ours, theirs)

@@ -10,6 +10,7 @@ import pytest
 import spectrata as st
 from spectrata.stats.observation import observe, pairs_of
 from spectrata.stats.statistics.local import LocalLikeness
+from strategies import regular_graph
 from test_agree import weighted
 
 
@@ -186,7 +187,7 @@ def test_noise_times_degree_has_no_findings():
 
 
 def test_p_is_uniform_for_independent_values():
-    graph = nx.random_regular_graph(4, 60, seed=0)
+    graph = regular_graph(4, 60, seed=0)
     strat = st.Stratification(graph, 1)
     rng = np.random.default_rng(4)
     p = np.concatenate(

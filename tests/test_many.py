@@ -2,9 +2,6 @@
 
 import csv
 import multiprocessing
-import os
-import subprocess
-import sys
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 
 import networkx as nx
@@ -337,9 +334,3 @@ def test_the_command_line_takes_a_manifest_and_bands(tmp_path):
     for bad in (["--many", "nowhere.csv"], [*one, "--jobs", "2"], ["--many", str(manifest), *one], [one[0]]):
         assert run.invoke(app, ["profile", *bad, "-o", str(tmp_path / "bad")]).exit_code == 2
     assert run.invoke(app, ["profile", *one, "--bands", "4", "--ln-vx", "transform=incidence"]).exit_code == 2
-
-
-def test_importing_brings_no_dask_and_no_torch():
-    code = "import sys, spectrata.many.run, spectrata.bands.spectra, spectrata as st\n"
-    code += "st.spectra, st.Stratification, st.diagnose\nsys.exit(bool({'dask', 'torch'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], env=os.environ, check=False).returncode == 0

@@ -26,6 +26,7 @@ def test_an_order_depends_on_seed_and_number_alone(n, blocked):
         assert (some // 3 == np.arange(n) // 3).all()
     if n > 100:
         assert (orders(6, n, 0, 1, blocks) != some[:1]).any()
+        assert (some == np.arange(n)).mean() < (0.4 if blocked else 0.02)  # of three, one keeps its place on average
 
 
 def test_all_orders_are_equally_likely():
@@ -184,16 +185,6 @@ def test_runs_and_columns_of_degree():
     basis = independent(np.column_stack([degrees, 3 * degrees - 2, np.full(200, 7.0)]))
     assert basis.shape == (200, 2)
     assert np.abs(basis.T @ basis - np.eye(2)).max() < 1e-12
-
-
-def test_orders_of_a_large_graph_stay_within_blocks_and_depend_on_their_number():
-    blocks = np.random.default_rng(0).integers(0, 5, size=100_001)
-    made = orders(3, 100_001, 0, 12, blocks)
-    assert (blocks[made] == blocks).all()
-    assert (np.sort(made, axis=1) == np.arange(100_001)).all()
-    np.testing.assert_array_equal(orders(3, 100_001, 11, 12, blocks), made[11:])
-    moved = made[:, blocks == 2] == np.flatnonzero(blocks == 2)
-    assert moved.sum(axis=1).max() < 10  # a random order keeps one node in its place on average
 
 
 def test_hubs_do_not_change_places_with_leaves():

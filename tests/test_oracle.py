@@ -1,32 +1,10 @@
-"""The oracle itself, by identities; ``test_reference`` holds it and the released program to the same numbers."""
+"""The oracle itself, by identities."""
 
 import numpy as np
 import pytest
 
 import oracle
-import oracle_cases
-
-CASES = sorted(oracle_cases.cases())
-
-
-def strata_of(name):
-    """Yield, hop by hop: edges, eigenvalues, eigenvectors, gradients."""
-    graph_edges, n_nodes, signal, metric = oracle_cases.cases()[name]
-    for adjacency in oracle.strata_adjacencies(graph_edges, n_nodes):
-        edges = oracle.edges_of(adjacency)
-        yield edges, *oracle.eigenbasis(adjacency), oracle.gradients(signal, edges, metric)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_no_eigenvalue_gap_is_doubtful(name):
-    """Every gap, of the strata and of their line graphs, is either clearly zero or clearly not."""
-    graph_edges, n_nodes, _, _ = oracle_cases.cases()[name]
-    for adjacency in oracle.strata_adjacencies(graph_edges, n_nodes):
-        line_values, _ = oracle.line_eigenbasis(oracle.edges_of(adjacency), n_nodes)
-        for values in (oracle.eigenbasis(adjacency)[0], line_values):
-            gaps = np.diff(values) / max(values[-1], 1)
-            assert not np.any((gaps > 1e-12) & (gaps < 1e-4))
-
+from paper_graph import EDGES, METRIC, SIGNAL, N
 
 # --- identities ---------------------------------------------------------------------------------------------
 
@@ -46,8 +24,9 @@ def test_small_angles_keep_their_digits():
 @pytest.fixture(scope="module")
 def learning():
     """U, L(U), g and a start for the paper's graph at K = 1."""
-    edges, _, basis, g = next(strata_of("caveman"))
-    m, rng = len(edges), np.random.default_rng(0)
+    adjacency = oracle.adjacency_matrix(EDGES, N)
+    edges, (_, basis) = oracle.edges_of(adjacency), oracle.eigenbasis(adjacency)
+    m, rng, g = len(edges), np.random.default_rng(0), oracle.gradients(SIGNAL, edges, METRIC)
     h_ln, h_vx = rng.uniform(-1, 1, (2, len(basis), m)) / np.sqrt(m)
     return basis, oracle.line_eigenbasis(edges, len(basis))[1], g, h_ln, h_vx
 

@@ -14,22 +14,6 @@ from spectrata.errors import OptionError, ResultError
 
 GRAPH = nx.barbell_graph(4, 3)
 PICTURES = ("spectra", "spectrogram", "strata", "embedding")
-PADDING = {"eigenspace": -1, "multiplicity": 0, "is_zero": False, "complete": False, "status": "past the diameter"}
-PADDING |= {"n_edges": 0, "n_parts": 0, "n_singletons": 0}
-
-
-def many_of(results):
-    """Results as those of many graphs: padded along hops and components, facts as coordinates."""
-    pieces = []
-    for ds in results.values():
-        kept = ds[["magnitude", "magnitude_error", "gradient_norm", "status"]].drop_vars("node", errors="ignore")
-        facts = {key: ds.attrs[key] for key in ("n_nodes", "metric", "graph_hash")}
-        pieces.append(kept.assign_coords(component=ds["component"].values, **facts))
-    joined = xr.concat(pieces, dim="graph", join="outer", fill_value=PADDING, coords="different", compat="equals")
-    first = next(iter(results.values()))
-    common = {key: first.attrs[key] for key in ("laplacian", "self_loops", "options", "spectrata_version", "seed")}
-    done = {"state": ("graph", ["done"] * len(results)), "error": ("graph", [""] * len(results))}
-    return joined.assign_coords(graph=list(results)).assign(done).assign_attrs(common)
 
 
 def signal(*shape):
@@ -55,7 +39,7 @@ def layers(strat):
 @pytest.fixture(scope="module")
 def many():
     graphs = {"bell": GRAPH, "ring": nx.cycle_graph(7), "star": nx.star_graph(5)}
-    return many_of({name: st.spectra(graph, signal(len(graph))) for name, graph in graphs.items()})
+    return st.spectra_many([(name, graph, signal(len(graph))) for name, graph in graphs.items()])
 
 
 def draw(picture, ds, **more):

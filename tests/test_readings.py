@@ -11,6 +11,7 @@ import pytest
 import spectrata as st
 from spectrata.errors import DuplicateNameError, OptionError, ResultError, SignalValueError
 from spectrata.stats.findings.sentences import column_sentences
+from strategies import regular_graph
 
 KARATE = nx.karate_club_graph()
 DOCS = Path(__file__).parents[1] / "docs"
@@ -297,7 +298,7 @@ def test_free_p_is_uniform_for_heavy_tails_and_spikes():
 
 def test_scale_of_a_large_graph_is_described_without_p():
     """Above 4,000 nodes the shares come from quadrature: within .03 of those of a dense solve, and without a test."""
-    graph = nx.random_regular_graph(4, 4_100, seed=2)
+    graph = regular_graph(4, 4_100, seed=2)
     adjacency = nx.to_scipy_sparse_array(graph, nodelist=sorted(graph))
     signal = np.random.default_rng(0).normal(size=4_100)
     signal = signal + (adjacency @ signal) / 2

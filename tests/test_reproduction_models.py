@@ -11,7 +11,7 @@ from spectrata.core.stratification import Stratification
 pytestmark = pytest.mark.needs("torch")
 torch = pytest.importorskip("torch")
 
-from reproduction.studies.models import graphs, judging, measures, networks, protocol, structure, training  # noqa: E402
+from reproduction.studies.models import graphs, measures, networks, protocol, structure, training  # noqa: E402
 from reproduction.studies.models.protocol import FULL, MESSAGES, QUICK, SELF_LOOPS  # noqa: E402
 
 CPU = torch.device("cpu")
@@ -184,14 +184,6 @@ def test_dropout_keeps_the_mean_and_each_runs_rate():
     assert (dropped[:, 1] == 1).all()
     assert set(dropped[:, 0].unique().tolist()) == {0.0, 2.0}
     assert dropped[:, 0].mean().item() == pytest.approx(1, abs=0.03)
-
-
-def test_roc_auc_is_that_of_scikit_learn():
-    metrics = pytest.importorskip("sklearn.metrics")
-    rng = np.random.default_rng(0)
-    values, positive = rng.integers(0, 5, (3, 200)).astype(float), rng.random(200) < 0.3
-    expected = [metrics.roc_auc_score(positive, row) for row in values]
-    assert [judging.roc_area(row[~positive], row[positive]) for row in values] == pytest.approx(expected)
 
 
 # ---- measures

@@ -1,11 +1,6 @@
 """The study's statistics against brute force; a tiny study from training to its page; stopped and continued."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -260,36 +255,3 @@ def test_the_page_and_its_data_show_the_levels_file():
     for name, table in tables.items():
         published = (ROOT / "docs" / "models" / f"{name}.csv").read_text(encoding="utf-8")
         assert published == table.to_csv(index=False), name
-
-
-CODE = """
-import sys
-from test_reproduction_models_report import TINY
-from reproduction.studies.models import running
-
-if __name__ == "__main__":
-    sys.exit(running.run(TINY, sys.argv[1], jobs=int(sys.argv[2])))
-"""
-
-
-@pytest.mark.long
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
-def test_killed_and_run_again(study, tmp_path):
-    """Also with two workers in place of one: the records are the same."""
-    script, out = tmp_path / "run.py", tmp_path / "killed"
-    script.write_text(CODE)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT / "tests")])}
-    process = subprocess.Popen([sys.executable, str(script), str(out), "1"], env=environment)
-    store = running.store_of(TINY, out)
-    while len(list(store.folder.glob("*.npz"))) < 4 and process.poll() is None:
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    before = {path: path.stat().st_mtime_ns for path in store.folder.glob("*.npz")}
-    assert 4 <= len(before) < 2 + 2 * 11
-    again = [sys.executable, str(script), str(out), "2"]
-    assert subprocess.run(again, env=environment, check=False).returncode == 0
-    assert all(path.stat().st_mtime_ns == written for path, written in before.items())
-    one, two = (records.collect(TINY, place) for place in (study, out))
-    for name in ("score", "measure"):
-        np.testing.assert_allclose(one[name].values, two[name].values, rtol=1e-4, atol=1e-4)

@@ -30,16 +30,6 @@ def starts():
     return np.random.default_rng(7).uniform(-1, 1, (4, 13, 3))
 
 
-def test_the_graph_is_the_papers():
-    graph = caveman.caveman_graph()
-    assert list(graph) == list("ABCDEFGHIJKLM")
-    assert graph.number_of_edges() == 15
-    assert nx.diameter(graph) == 6
-    distances = dict(nx.all_pairs_shortest_path_length(graph))
-    pairs = [distances[x][y] for i, x in enumerate(graph) for y in list(graph)[:i]]
-    assert [pairs.count(hop) for hop in range(1, 7)] == [15, 15, 15, 18, 12, 3]
-
-
 def test_the_start_signal_is_the_papers():
     signal = dict(zip(caveman.NODES, caveman.start_signal().tolist(), strict=True))
     assert {node for node in signal if signal[node] == [0.58] * 3} == set("AKLM")

@@ -11,6 +11,7 @@ from reproduction.store import Store
 from reproduction.tasks.settings import generator, unit_seed
 from spectrata.errors import SpectrataError
 from spectrata.kernels import threads
+from test_parallel import blas_threads, many_blas_threads  # noqa: F401 - a fixture
 
 
 def square(number):
@@ -71,11 +72,15 @@ def test_seeds_depend_on_the_unit_alone():
     assert len({unit_seed(s, 3, t, i) for s in range(3) for t in range(4) for i in range(5)}) == 60
 
 
+@pytest.mark.usefixtures("many_blas_threads")
 def test_one_thread_puts_the_setting_back(monkeypatch):
     monkeypatch.setenv("SPECTRATA_THREADS", "3")
+    before = blas_threads()
     with one_thread():
         assert threads.threads() == 1
+        assert set(blas_threads()) == {1}
     assert threads.threads() == 3
+    assert blas_threads() == before
 
 
 def test_a_unit_that_ends_its_worker_is_named(tmp_path):

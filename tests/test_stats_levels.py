@@ -158,14 +158,14 @@ def test_normalised_results_say_so():
     np.testing.assert_allclose(merged, off)
 
 
-def test_one_undefined_snapshot_leaves_the_others_alone():
-    signal = np.stack([SIGNAL, SIGNAL])
-    signal[1, 3] = 0
-    ds = st.spectra(GRAPH, signal, "gft", hops=2, zero_vectors="nan")
-    found = st.stats.normalize(ds)
-    assert np.isfinite(found["magnitude_norm"].isel(snapshot=0)).all()
-    assert np.isnan(found["magnitude_norm"].isel(snapshot=1)).all()
-    assert np.isnan(st.off_zero(ds).isel(snapshot=1)).all()
+def test_dropped_zero_components_are_nan_and_said():
+    graph = nx.disjoint_union_all([nx.cycle_graph(6), nx.cycle_graph(6), nx.empty_graph(1)])
+    ds = st.spectra(graph, np.random.default_rng(0).normal(size=(2, 13, 3)))
+    dropped, zero = st.stats.drop_zero(ds), (ds["eigenvalue"] == 0).values
+    assert np.isnan(dropped["magnitude"].values[..., zero]).all()
+    assert not np.isnan(dropped["magnitude"].values[..., ~zero]).any()
+    assert (dropped["status"] == "zero components dropped").all()
+    assert (ds["status"] == "ok").all()
 
 
 @pytest.mark.parametrize("sizes", [(1e-200, 1.0), (1e200, 1e-200)])

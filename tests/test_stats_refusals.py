@@ -66,14 +66,6 @@ def test_a_cut_eigenspace_is_merged_to_nan_with_a_status():
     assert some["status"].sel(algorithm="gft", hop=1).item() == "an eigenspace is cut: NaN"
 
 
-def test_labels_of_a_cut_are_those_of_the_whole():
-    whole, some = ring(), ring(n_eigs=3, which="highest")
-    assert some["component"].values.tolist() == [5, 6, 7]
-    for name in ("eigenspace", "multiplicity", "is_zero"):
-        assert_array_equal(some[name], whole[name].sel(component=[5, 6, 7]))
-    assert not some["complete"].any()
-
-
 @pytest.mark.parametrize("read", [st.off_zero, lambda ds: st.compare(ds, ds, zero=True)])
 def test_dropped_zero_components_are_missed(read):
     with pytest.raises(ResultError, match=r"zero components dropped, and .* needs them"):

@@ -128,16 +128,6 @@ def test_zero_vectors_and_zero_signals_are_nan_not_numbers():
     assert np.isnan(nothing["effective_rank"])
 
 
-def test_labels_and_sizes():
-    strat = st.Stratification(GRAPH, hops=2)
-    found = st.smoothness(strat, SIGNAL)
-    assert found["dirichlet"].dims == ("snapshot", "hop")
-    assert found["snapshot"].values.tolist() == [0, 1, 2]
-    one = st.smoothness(strat, SIGNAL[0])
-    assert one["dirichlet"].dims == ("hop",)
-    assert one["hop"].values.tolist() == [1, 2]
-
-
 def test_neighbours_of_one_direction_do_not_count_in_the_mean_distance():
     """As it was published: the mean is over neighbours at a positive distance."""
     vectors = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])  # 0 and 1 point the same way

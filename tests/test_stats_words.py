@@ -3,10 +3,8 @@
 import networkx as nx
 import numpy as np
 import pytest
-import xarray as xr
 from scipy.stats import norm, pearsonr, spearmanr
 
-import calls
 import spectrata as st
 from spectrata.errors import OptionError, ResultError
 
@@ -76,27 +74,6 @@ def test_a_response_by_hand():
     assert per["status"].values.tolist() == ["ok"] * 2
 
 
-def test_a_constant_has_no_response():
-    constant = st.response(BEFORE, np.ones((40, 2)), RING, metric="euclidean")
-    assert constant["status"].values.tolist() == ["undefined: no energy before or after"] * 2
-    assert np.isnan(constant["response"]).all()
-    assert np.isnan(constant["share_after"]).all()
-    assert not np.isnan(constant["share_before"]).any()
-
-
-def test_results_and_signals_respond_alike():
-    given = {"metric": "euclidean", "seed": 3}
-    ring = st.Stratification(nx.cycle_graph(40), hops=1)
-    first, second = (calls.spectra(ring, s, ["gft", "apprx_ls"], **given) for s in (BEFORE, AFTER))
-    found = st.response(first, second, algorithm="apprx_ls")
-    direct = st.response(BEFORE, AFTER, ring, algorithm="apprx_ls", **given)
-    np.testing.assert_allclose(found["relative"], direct["relative"])
-    with pytest.raises(ResultError, match="in_agg"):
-        st.response(first, second, algorithm="in_agg")
-    with pytest.raises(OptionError, match="leave out metric"):
-        st.response(first, second, metric="euclidean")
-
-
 @pytest.mark.parametrize("word", ["before", "after"])
 def test_several_snapshots_do_not_respond(word):
     signals = {"before": BEFORE, "after": AFTER} | {word: np.stack([BEFORE, AFTER])}
@@ -151,15 +128,6 @@ def test_a_distinction_is_labelled():
 
 
 # ---- compare
-
-
-def test_a_comparison_is_labelled():
-    named = xr.DataArray(SIGNAL[:2], dims=("snapshot", "node", "dimension"), coords={"snapshot": ["x", "y"]})
-    two, one = STRAT.spectra(named, "gft"), STRAT.spectra(SIGNAL[3], "gft")
-    for a, b in ((two, one), (one, two)):
-        found = st.compare(a, b)
-        assert found["snapshot"].values.tolist() == ["x", "y"]
-        assert found["energy_shift"].dims[-1] == "band"
 
 
 def test_a_complete_graph_has_nothing_to_test():

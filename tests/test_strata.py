@@ -11,7 +11,7 @@ import oracle
 from spectrata.core.strata import Strata, Stratum, line_stratum
 from spectrata.errors import HopError
 from spectrata.inputs.graphs import as_graph
-from strategies import case_of, cases, sorted_edges
+from strategies import case_of, cases
 
 
 def strata_of(case, hops=None):
@@ -32,20 +32,6 @@ def test_strata_are_algorithm_1(case):
         assert_array_equal(stratum.parts, parts)
         assert stratum.n_parts == parts.max() + 1
         assert stratum.n_singletons == np.count_nonzero(adjacency.sum(axis=0) == 0)
-
-
-@given(cases(max_nodes=25))
-def test_strata_partition_the_connected_pairs(case):
-    times = np.zeros((case.n, case.n), dtype=int)
-    for stratum in strata_of(case):
-        np.add.at(times, tuple(stratum.edges.T), 1)
-        assert (stratum.edges[:, 0] < stratum.edges[:, 1]).all()
-        assert_array_equal(stratum.edges, sorted_edges(stratum.edges))
-    together = np.zeros((case.n, case.n), dtype=int)
-    for part in nx.connected_components(case.graph):
-        rows = sorted(part)
-        together[np.ix_(rows, rows)] = 1
-    assert_array_equal(times, np.triu(together, 1))
 
 
 @given(cases())

@@ -16,6 +16,7 @@ import spectrata.torch
 from roads import ALL, INCIDENCE, ROADS
 from spectrata.errors import ResultError, SignalValueError, SpectrataWarning
 from spectrata.kernels import edge_sums, threads
+from spectrata.stats.describe.strongest import strongest_rows
 from strategies import DEFAULT, Case, assert_near, case_of, run
 
 GRAPH = nx.disjoint_union(nx.gnp_random_graph(14, 0.25, seed=2), nx.path_graph(3))
@@ -46,6 +47,14 @@ def measures(signal, other):
     calibrated = st.calibrate(STRAT, signal, draws=39, metric="euclidean")
     found |= {f"calibrated {name}": calibrated[name] for name in ("p", "q", "share", "chance", "chance_high", "ratio")}
     found["diagnosed"] = xr.DataArray([len(st.diagnose(ds))])
+    many = STRAT.spectra(np.stack([signal + k * other for k in range(6)]), metric="euclidean")
+    for of in ("magnitude_norm", "gradient_norm", "magnitude"):
+        found[f"correlated {of}"] = st.stats.correlate(many, np.arange(6.0) ** 2, of=of)["pearson"]
+    axes = st.plot.spectra(ds, cumulative=True)
+    found["drawn"] = xr.DataArray(np.concatenate([line.get_ydata() for line in axes[0].get_lines()]).astype(float))
+    strongest = strongest_rows(ds)[0]["strongest"]
+    found["strongest"] = xr.DataArray([one["eigenvalue"] for one in strongest])
+    found["strongest share"] = xr.DataArray([one["magnitude"] / strongest[0]["magnitude"] for one in strongest])
     return found
 
 
@@ -76,9 +85,8 @@ def test_energies_grow_by_the_square(factor):
 
 @pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e160, 1e300])
 def test_squares_that_double_precision_cannot_say_are_refused(factor):
-    for call in (lambda: calls.band_spectra(GRAPH, ONE * factor, metric="euclidean"),):
-        with pytest.raises(SignalValueError, match="squares"):
-            call()
+    with pytest.raises(SignalValueError, match="squares"):
+        calls.band_spectra(GRAPH, ONE * factor, metric="euclidean")
     with pytest.warns(SpectrataWarning, match="Dirichlet energies are squares"):
         found = st.smoothness(STRAT, ONE * factor)
     assert found["dirichlet"].isnull().all()

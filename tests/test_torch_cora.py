@@ -1,15 +1,10 @@
 """What watching costs on the largest component of Cora, and what trained GCNs show there."""
 
-from contextlib import nullcontext
-
 import pytest
 import torch
-import torch.nn.functional as F
-from torch_geometric.nn import GCN
 
 import spectrata as st
 from having import shared
-from spectrata.torch import watch
 from test_examples import example
 
 
@@ -21,37 +16,6 @@ def cora():
 @pytest.fixture(scope="module")
 def strat(cora):
     return st.Stratification(edges=cora.edge_index.T.numpy()[: cora.num_edges // 2], n_nodes=cora.num_nodes, hops=1)
-
-
-def trained(data, epochs, watching=lambda model: nullcontext()):
-    torch.manual_seed(0)
-    model = GCN(data.x.shape[1], 64, 2, 7, dropout=0.5)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    with watching(model) as w:
-        for _ in range(epochs):
-            optimizer.zero_grad()
-            prediction = model(data.x, data.edge_index)
-            F.cross_entropy(prediction[data.train_mask], data.y[data.train_mask]).backward()
-            optimizer.step()
-    return model, w
-
-
-def test_recording_changes_no_weight_and_counts_its_cost(cora, strat, monkeypatch):
-    """What it costs is measured by benchmarks/watching.py."""
-    assert cora.num_nodes == 2485
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    monkeypatch.setenv("SPECTRATA_THREADS", "1")
-    try:
-        model, w = trained(cora, 40, lambda model: watch(model, strat, every=10, mode="train"))
-        plain, _ = trained(cora, 40)  # with as many threads: sums depend on them
-    finally:
-        torch.set_num_threads(before)
-    assert all(torch.equal(a, b) for a, b in zip(plain.parameters(), model.parameters(), strict=True))
-    cost = w.overhead
-    layers = len(w.over_layers()["snapshot"]) - 1
-    assert (cost.passes, cost.recorded, cost.activations) == (40, 4, 4 * layers + 1)  # the input did not change
-    assert 0 < cost.record < cost.training + cost.record < cost.elapsed
 
 
 @pytest.mark.long

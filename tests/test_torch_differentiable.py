@@ -182,17 +182,6 @@ def test_refusals(x, arguments, kind):
         spectrata.torch.magnitudes(strat, x, **arguments)
 
 
-def test_bases_are_cached_on_disk(tmp_path, monkeypatch):
-    graph = GRAPHS["parts and a singleton"]
-    first = st.Stratification(graph, hops=2, cache=tmp_path)
-    x = torch.randn(13, 3, dtype=torch.float64)
-    expected = spectrata.torch.magnitudes(first, x)
-    assert len(list(tmp_path.glob("*.npz"))) == 2
-    second = st.Stratification(graph, hops=2, cache=tmp_path)
-    monkeypatch.setattr("spectrata.core.stratification.decompose", lambda *given, **named: pytest.fail("solved again"))
-    assert torch.equal(spectrata.torch.magnitudes(second, x), expected)
-
-
 def test_the_one_cache_is_used_and_bounded(monkeypatch):
     """Bases and edges are kept by the stratification, within its bound, and are not copied for tensors."""
     graph, x = GRAPHS["karate"], torch.randn(34, 3, requires_grad=True, dtype=torch.float64)

@@ -1,10 +1,6 @@
 """Writers, the append-only log, and what a kill leaves behind."""
 
 import json
-import signal
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +14,6 @@ import spectrata.torch
 from spectrata.errors import OptionError, ResultError
 from spectrata.torch import Recorder, ZarrLog, recover, watch
 from torch_models import Net, fit, small_data
-from torch_plain import EDGES, PlainNet, fit_plain
 
 SPECTRA = {"algorithms": ("gft", "adj_diff"), "hops": 2}
 
@@ -125,59 +120,6 @@ def test_readers_see_whole_batches_alone(tmp_path, monkeypatch):
     assert after["step"].values.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
     np.testing.assert_array_equal(after["magnitude"].values[:, :6], before["magnitude"].values)
     assert np.isfinite(after["magnitude"].values).all()
-
-
-KILLED = textwrap.dedent(
-    """
-    import sys
-    sys.path.insert(0, sys.argv[2])
-    import torch
-    from spectrata.torch import watch
-    from torch_plain import EDGES, PlainNet, fit_plain
-
-    def after(epoch):
-        w.step(epoch=epoch, loss=epoch / 2)
-        print(epoch, flush=True)
-        if epoch == 12:
-            sys.stdin.read()  # wait here to be killed
-
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    model = PlainNet()
-    arguments = {"algorithms": "gft"} if sys.argv[3] == "spectra" else {}
-    with watch(model, EDGES, log=sys.argv[1], states=(), mode="train", **arguments) as w:
-        fit_plain(model, 1000, after)
-    """
-)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", ["measures", "spectra"])
-def test_a_kill_loses_nothing_that_was_recorded(tmp_path, kind):
-    path = tmp_path / "run.zarr"
-    arguments = [sys.executable, "-c", KILLED, str(path), str(Path(__file__).parent), kind]
-    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        seen = -1
-        while seen < 12:
-            line = process.stdout.readline()
-            assert line, "the run ended early"
-            seen = int(line)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    if kind == "spectra":  # readable as it is
-        assert sorted(set(st.open(path)["step"].values.tolist())) == list(range(13))
-    with Path(f"{path}.journal").open("ab") as file:
-        file.write(b'{"rows": [{"layer": 3}], "steps"')  # half a line, as a kill may leave
-    found = recover(path)
-    assert not Path(f"{path}.journal").exists()
-    assert found["epoch"].values.tolist() == np.repeat(range(13), 2).tolist()
-    assert json.loads(found.attrs["scores"])["loss"] == [epoch / 2 for epoch in range(13)]
-    torch.manual_seed(0)  # the same run, never killed
-    model = PlainNet()
-    with watch(model, EDGES, states=(), mode="train", **({"algorithms": "gft"} if kind == "spectra" else {})) as w:
-        fit_plain(model, 13)
-    name = "magnitude" if kind == "spectra" else "effective_rank"
-    np.testing.assert_allclose(found[name].values, w.snapshots[name].values, rtol=1e-6, atol=1e-9)
 
 
 def test_a_recovered_run_is_judged_as_one_that_ended(tmp_path):

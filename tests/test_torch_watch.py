@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
 from torch_geometric.nn import GAT, GCNConv
 
 import calls
@@ -536,34 +535,10 @@ def test_wrong_arguments_are_said_before_training(data, arguments):
         watch(Net(), data, **arguments)
 
 
-def test_every_public_name_is_there():
-    assert all(callable(getattr(spectrata.torch, name)) for name in spectrata.torch.__all__)
-
-
 def test_the_probe_by_hand_refuses_other_sizes(data):
     probe = Recorder(data, hops=1)
     with pytest.raises(ValueError, match="30 nodes"):
         probe.record({"x": torch.randn(29, 2)})
-
-
-def test_a_loss_through_a_model_reduces_over_smoothing(data):
-    strat = st.Stratification(data, hops=1)
-    ends = []
-    for weight in (0.0, 1.0):
-        torch.manual_seed(0)
-        model = torch.nn.ModuleList([GCNConv(8, 8), *(GCNConv(8, 8) for _ in range(5))])
-        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-        for _ in range(30):
-            x = data.x
-            for conv in model:
-                x = conv(x, data.edge_index).tanh()
-            share = spectrata.torch.off_zero(strat, x)
-            optimizer.zero_grad()
-            (F.cross_entropy(x, data.y) + weight * F.relu(torch.log(0.5 / (share + 1e-6)))).backward()
-            optimizer.step()
-        ends.append(float(share.detach()))
-    assert ends[0] < 0.2
-    assert ends[1] > 0.4
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

@@ -256,10 +256,3 @@ def test_a_part_of_tiny_weights_beside_others():
         assert_allclose(part.values, scale * np.array([0.0, 1.0, 3.0]), rtol=1e-12)
         slope = np.array([1.0, 0.0, -1.0]) / np.sqrt(2)
         assert_allclose(np.abs(part.vectors[:, 1]), np.abs(slope), rtol=0, atol=1e-12)
-
-
-def test_merging_keeps_the_zero_component_apart():
-    graph, x = bridged(1e-16)
-    merged = st.merge_eigenspaces(st.spectra(graph, x, "gft", hops=1, weights="weight"))
-    zero, fiedler, _, _ = expected(graph, x)
-    assert_allclose(merged["magnitude"].values.ravel()[:2] ** 2, [zero, fiedler], rtol=1e-6)

@@ -36,25 +36,6 @@ def signal_on(graph, seed=1, d=3):
 # ---- numbers
 
 
-def test_many_graphs_that_were_read_with_weights():
-    graph = weighted()
-    strat = st.Stratification(graph, hops=1, weights="w")
-    found = st.spectra_many([("a", strat.graph, signal_on(graph))], hops=1)
-    assert found.attrs["weights"] == "bottleneck"
-    np.testing.assert_allclose(found["eigenvalue"].values[0], strat.spectra(signal_on(graph))["eigenvalue"].values)
-
-
-def test_a_store_of_other_weights_is_not_continued(tmp_path):
-    pairs = [("a", weighted(), signal_on(weighted()))]
-    st.spectra_many(pairs, store=tmp_path / "s.zarr", weights="w", hops=2)
-    with pytest.raises(OptionError, match="holds another run"):
-        st.spectra_many(
-            pairs, store=tmp_path / "s.zarr", weights="w", stratification={"hop_weights": "product"}, hops=2
-        )
-    with pytest.raises(OptionError, match="holds another run"):
-        st.spectra_many(pairs, store=tmp_path / "s.zarr", weights=False, hops=2)
-
-
 def as_ordered(graph):
     ordered = nx.Graph()
     ordered.add_nodes_from(sorted(graph))

@@ -37,6 +37,10 @@ class FactoredVectors(LinearOperator):
         rotated = self._rotated(columns, "rotate")
         return np.concatenate([(self.null @ X)[None], rotated[self.order]])
 
+    def _rmatvec(self, x: np.ndarray) -> np.ndarray:
+        """One column of ``vectors.T @ x``: SciPy before 1.16 does not derive it from ``_rmatmat``."""
+        return self._rmatmat(x.reshape(-1, 1))
+
     def _matmat(self, X: np.ndarray) -> np.ndarray:
         columns = np.zeros(X.shape)
         columns[self.order] = X[1:]
