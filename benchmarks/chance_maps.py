@@ -13,7 +13,7 @@ import networkx as nx
 import numpy as np
 
 import spectrata as st
-from spectrata.stats.nulls.spectral import LEAST_EFFECTIVE
+from spectrata.stats.nulls.surrogates import LEAST_EFFECTIVE
 
 DRAWS = 399  # one look: the level does not depend on their number
 GRAPHS = {

@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # reproduction/ stands in th
 
 from reproduction.studies.models.graphs import StudyGraph, generate, load
 from reproduction.studies.models.protocol import FILES, FULL, MESSAGES, REPORT, SELF_LOOPS, GraphSpec
-from spectrata.stats.nulls.rewiring import swap_edges
+from spectrata.stats.nulls.surrogates import swap_edges
 
 SEEDS = 5
 EVERY = 10  # epochs between two looks at the validation score

@@ -8,7 +8,7 @@ from scipy import stats
 
 import spectrata as st
 from spectrata.errors import HopError, OptionError, SignalTypeError
-from spectrata.stats.nulls.spectral import Surrogates
+from spectrata.stats.nulls.surrogates import Surrogates
 
 
 def weighted(seed, n=14, parts=True):

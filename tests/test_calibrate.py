@@ -13,7 +13,6 @@ import spectrata as st
 from spectrata.errors import OptionError, ResultError
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.surrogates import rotate_signal
-from spectrata.stats.verbs.calibrate import calibrate_result
 
 GRAPH = nx.connected_watts_strogatz_graph(18, 4, 0.4, seed=3)
 PARTS = nx.disjoint_union_all([nx.path_graph(6), nx.cycle_graph(5), nx.empty_graph(1)])
@@ -129,11 +128,11 @@ def test_q_counts_hops_bands_and_columns():
 
 def test_rotated_signals_keep_mean_and_covariance_and_no_direction():
     rng = np.random.default_rng(0)
-    values = rng.normal(size=(1, 12, 3)) * [1, 2, 3] + 5.0
-    drawn = rotate_signal(values, 400, rng)[0]  # (draws, n, d)
-    np.testing.assert_allclose(drawn.mean(axis=1), np.broadcast_to(values[0].mean(axis=0), (400, 3)))
+    values = rng.normal(size=(12, 3)) * [1, 2, 3] + 5.0
+    drawn = rotate_signal(values, 400, rng)  # (draws, n, d)
+    np.testing.assert_allclose(drawn.mean(axis=1), np.broadcast_to(values.mean(axis=0), (400, 3)))
     for one in drawn[:5]:
-        np.testing.assert_allclose(np.cov(one.T), np.cov(values[0].T))
+        np.testing.assert_allclose(np.cov(one.T), np.cov(values.T))
     spread = (drawn - drawn.mean(axis=1, keepdims=True)).var(axis=0)
     np.testing.assert_allclose(spread, np.broadcast_to(spread.mean(axis=0), spread.shape), rtol=0.35)
     found = st.calibrate(STRAT, SIGNAL, null="rotate", level="band", draws=999).sel(algorithm="gft", hop=1)
@@ -181,11 +180,7 @@ def test_a_result_is_tested_as_it_was_computed():
     strat = STRAT.using(laplacian="random_walk")
     ds = st.spectra(strat, table, ["gft", "apprx_ls"], apprx_ls={"orientation": "index"})
     direct = st.calibrate(strat, table, draws=99)
-    for found in (
-        st.calibrate(ds, draws=99),
-        st.calibrate(ds, table, draws=99),
-        calibrate_result(ds, strat=strat, draws=99),
-    ):
+    for found in (st.calibrate(ds, draws=99), st.calibrate(ds, table, draws=99)):
         np.testing.assert_allclose(found["p"], direct["p"])
         assert found.attrs["laplacian"] == "random_walk"
     own = st.calibrate(ds, None, "apprx_ls", draws=99)
@@ -285,5 +280,5 @@ def test_what_is_refused(given, words):
 def test_the_size_of_a_block_changes_no_number(monkeypatch):
     graph, signal = nx.cycle_graph(12), np.random.default_rng(0).normal(size=(2, 12, 1))
     whole = st.calibrate(graph, signal, "gft", hops=1, draws=99)
-    monkeypatch.setattr("spectrata.stats.statistics.energy.NUMBERS", 10)
+    monkeypatch.setattr("spectrata.stats.statistics.shares.NUMBERS", 10)
     xr.testing.assert_allclose(st.calibrate(graph, signal, "gft", hops=1, draws=99), whole)

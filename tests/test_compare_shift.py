@@ -11,6 +11,13 @@ import calls
 import spectrata as st
 from spectrata.stats.describe.compare import band_forms, comparable, exchanged_shifts, max_shift_test
 
+
+def test_the_largest_shift_of_four_draws():
+    reach, p = max_shift_test(np.array([[0.3, -0.3], [0.1, -0.1], [-0.1, 0.1], [0.1, -0.1]]))
+    assert p.tolist() == [0.25, 0.25]
+    np.testing.assert_allclose(reach, [0.3, 0.3])
+
+
 GRAPH = nx.connected_watts_strogatz_graph(18, 4, 0.2, seed=1)
 RNG = np.random.default_rng(5)
 

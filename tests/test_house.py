@@ -28,7 +28,15 @@ ROOMS = [
     "__main__",
 ]
 # Lines that a room may have.
-MOST_LINES = {"kernels": 2555, "inputs": 3598, "results": 1311, "core": 3708, "bands": 2500, "many": 1711}
+MOST_LINES = {
+    "kernels": 2555,
+    "inputs": 3598,
+    "results": 1311,
+    "core": 3708,
+    "bands": 2500,
+    "many": 1711,
+    "stats": 8451,
+}
 LONGEST = {"stats/verbs/calibrate.py": 490}  # files that are longer than 450 lines, and how long they may be
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 

@@ -159,8 +159,8 @@ def test_many_columns_have_the_same_r_under_the_same_orders():
     for column in range(5):
         cells = [Cell(observe(values[:, [column]], one, EPS), Likeness()) for one in pairs]
         few = run_tests(cells, covariates, looks(60), 3)
-        np.testing.assert_allclose(many.value[column], few.value, atol=1e-12)
-        np.testing.assert_allclose(many.value_given[column], few.value_given, atol=1e-12)
+        np.testing.assert_allclose(many.chance.value[column], few.chance.value, atol=1e-12)
+        np.testing.assert_allclose(many.given.value[column], few.given.value, atol=1e-12)
         both = [moran(observe(values, one, EPS, separate=True))[column] for one in pairs]
         np.testing.assert_allclose(both, [moran(cell.obs) for cell in cells], atol=1e-12)
         fewer = np.abs(many.chance.p[column] - few.chance.p) < 0.25
@@ -252,6 +252,12 @@ def test_remarks_say_what_makes_a_hop_weak():
 )
 def test_verdicts(first, second, word):
     assert verdicts(*first, *second, "degree").item() == word
+    assert verdicts(*first, np.nan, 0, "").item() == (word if word == "not tested" else words_without(*first))
+
+
+def words_without(p, tail):
+    """The verdict of one test alone."""
+    return "chance" if p > 0.05 else "alike" if tail > 0 else "unlike"
 
 
 def test_without_draws_a_verdict_is_not_tested_and_a_constant_undefined():

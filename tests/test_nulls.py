@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import spectrata as st
-from spectrata.stats.nulls.columns import run_columns, tail_p
 from spectrata.stats.nulls.correction import adjust, over_columns, smallest_p, tails, two_sided
 from spectrata.stats.nulls.given import Covariates, degree_runs, independent, participation, read_given
 from spectrata.stats.nulls.orders import arrangements, block_orders, orders
-from spectrata.stats.nulls.stopping import Chance, interval, looks, run_family
+from spectrata.stats.nulls.stopping import Chance, interval, looks, run_columns, run_family, tail_p
 
 
 @pytest.mark.parametrize("n", [1, 7, 300, 70_000])

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import spectrata as st
 from having import shared
 from spectrata.stats.cross_validation import Target, corrected_error, cross_validate, roc_auc
-from spectrata.stats.nulls.rewiring import swap_edges
+from spectrata.stats.nulls.surrogates import swap_edges
 from spectrata.stats.views import VIEWS, Neighbourhood, make_view
 
 pytestmark = pytest.mark.needs("sklearn")

@@ -3,10 +3,15 @@
 import networkx as nx
 import numpy as np
 import pytest
+import xarray as xr
 from scipy.stats import norm, pearsonr, spearmanr
 
 import spectrata as st
 from spectrata.errors import OptionError, ResultError
+from spectrata.stats.describe.spectrum import band_energy_shares
+from spectrata.stats.describe.summary import NotedTable
+from spectrata.stats.findings import Finding, sentences, watched
+from spectrata.stats.verbs.hops import at_hops
 
 GRAPH = nx.path_graph(9)  # no eigenvalue twice at one hop; two parts at two
 STRAT = st.Stratification(GRAPH, hops=2)
@@ -146,3 +151,43 @@ def test_many_snapshots_print_six_tables():
     lines = str(st.diagnose(nx.path_graph(20), signals, hops=1)).splitlines()
     assert lines[0] == "6 of 9 tables; to_frame() has all."
     assert [line for line in lines if line.startswith("Snapshot")][-2:] == ["Snapshot 4:", "Snapshot 8:"]
+
+
+# ---- words and small parts of readings
+
+
+def test_words_about_hops_columns_and_covariates():
+    assert [sentences.runs(hops) for hops in ([1, 2, 3, 5], [4], [2, 3])] == ["1 to 3 and 5", "4", "2 and 3"]
+    assert sentences.listed([1, 2, 5]) == "1, 2 and 5"
+    assert sentences.listed(range(20)) == "0, 1, 2, 3, 4, 5, 6, 7 and 12 more"
+    names = [sentences.covariate_names(given) for given in ("degree", ["degree", "batch"], None)]
+    assert names == [["degree"], ["degree", "batch"], []]
+    assert watched.row_label("conv1", 7, 3, "train") == "conv1, epoch 3"
+    assert watched.row_label("conv1", 8, watched.NO_LABEL, "eval") == "conv1, step 8, eval"
+    words = "the result holds no signal; use st.diagnose(result, signal=x)."
+    assert watched.giving_signal(xr.Dataset(), "st.diagnose(result, signal=x)", "") == words
+
+
+def test_the_sentence_of_a_test_has_its_numbers():
+    numbers = {"value": 0.7, "chance_low": -0.2, "chance_high": 0.15, "p_family": 0.002, "value_given": 0.6}
+    one = Finding("alike", "", 1, **numbers, p_family_given=0.004, verdict="alike", statistic="r")
+    said = "Neighbours are alike: r = 0.700 (chance -0.200 to 0.150, p = 0.002)"
+    assert sentences.sentence(one, "degree") == f"{said}; given degree r = 0.600, p = 0.004."
+    assert sentences.sentence(one, "") == f"{said}."
+
+
+def test_hops_of_a_graph_and_of_a_stratification():
+    strat = st.Stratification(nx.path_graph(6), 4)
+    assert [at_hops(strat, hops, None).hops for hops in (2, [3], None)] == [(1, 2), (3,), (1, 2, 3, 4)]
+
+
+def test_a_table_prints_its_note_above_itself():
+    table = NotedTable({"hop": [1]})
+    table.attrs["note"] = "compared by direction"
+    assert str(table) == "compared by direction\n   hop\n0    1"
+    assert "compared" not in str(table["hop"])
+
+
+def test_shares_of_bands_count_the_energy_outside_their_edges():
+    ds = st.band_spectra(nx.cycle_graph(4), [3.0, 1.0, 0.0, 1.0], bands=[0, 3], algorithms="gft")
+    np.testing.assert_allclose(band_energy_shares(ds), [[[4.5 / 4.75]]])  # 4.5 at eigenvalue 2, and 0.25 at 4

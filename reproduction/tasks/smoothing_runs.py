@@ -19,8 +19,7 @@ from reproduction.tasks.smoothing import learn, normalised
 from spectrata.core.algorithms.ens import unit_norm
 from spectrata.core.registry import PAPER, row_of
 from spectrata.many.work import one_thread
-from spectrata.stats.describe.correlate import pearson
-from spectrata.stats.describe.distinguish import distances, pairwise
+from spectrata.stats.describe.snapshots import distances, pairwise, pearson
 
 GOOD, BAD = 0.8, 0.3  # thresholds on ARI or AMI
 CHUNK = 50  # runs clustered in one unit of work

@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
-    "correlate": "describe.correlate",
-    "distinguish": "describe.distinguish",
+    "correlate": "describe.snapshots",
+    "distinguish": "describe.snapshots",
     "drop_zero": "describe.spectrum",
     "normalize": "describe.spectrum",
     "profile": "verbs.profile",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,10 +41,7 @@ class Target:
         return fold
 
     def scores(self, x: np.ndarray, train: np.ndarray, *tests: np.ndarray) -> list[tuple[float, float]]:
-        """Score a linear model of the rows ``train`` of ``x``, standardised there, on other rows: score and accuracy.
-
-        NaN where undefined: of numbers there is no accuracy, and of one class no model.
-        """
+        """Score a linear model of the rows ``train`` of ``x`` on others: score and accuracy, NaN where undefined."""
         try:
             from sklearn import linear_model
         except ImportError as problem:
@@ -69,14 +66,7 @@ class Target:
 
 
 def roc_auc(chance: np.ndarray, known: np.ndarray, truth: np.ndarray) -> float:
-    """Compute the ROC AUC of each class against the rest, mean over the classes that have both among ``truth``.
-
-    Examples
-    --------
-    >>> chance = np.array([[0.9, 0.1], [0.4, 0.6], [0.6, 0.4], [0.2, 0.8]])
-    >>> roc_auc(chance, np.array([0, 1]), np.array([0, 0, 1, 1]))
-    0.75
-    """
+    """Compute the ROC AUC of each class against the rest, mean over the classes that have both among ``truth``."""
     from scipy.stats import rankdata
 
     inside = truth[:, None] == known  # (m, classes)
@@ -86,8 +76,7 @@ def roc_auc(chance: np.ndarray, known: np.ndarray, truth: np.ndarray) -> float:
     return float(np.mean(below[both] / (positive * (len(truth) - positive))[both])) if both.any() else np.nan
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(NamedTuple):
     """Scores over the outer folds of all repeats, J in all."""
 
     score: np.ndarray  # (V, J)
@@ -105,11 +94,6 @@ def corrected_error(values: np.ndarray) -> Any:
 
     The variance of the fold means is multiplied by ``1/J + n_test / n_train`` instead of ``1/J`` (Nadeau and Bengio:
     Inference for the Generalization Error, Machine Learning 52, 2003).
-
-    Examples
-    --------
-    >>> float(corrected_error(np.array([1.0, 2.0, 3.0, 4.0, 5.0])).round(4))
-    1.0607
     """
     count = np.sum(np.isfinite(values), axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -49,39 +49,33 @@ def labelled(
     """Arrays ``(T, C, ...)`` as a Dataset, with the dimensions snapshot and column where the signal has them."""
     import xarray as xr
 
-    graph, time = reading.strat.graph, reading.snapshots is not None
-    dims = ("snapshot",) * time + ("column",) * reading.separate + last
-    variables: dict[str, Any] = {}
-    for name, array in arrays.items():
-        some = array if reading.separate else array[:, 0]
-        variables[name] = (dims, some if time else some[0])
+    graph = reading.strat.graph
+    axes: dict[str, Any] = {} if reading.snapshots is None else {"snapshot": list(reading.snapshots)}
+    axes |= {"column": [column.name for column in reading.columns]} if reading.separate else {}
+    sizes = [len(labels) for labels in axes.values()]
+    variables: dict[str, Any] = {
+        name: ((*axes, *last), array.reshape(*sizes, *array.shape[2:])) for name, array in arrays.items()
+    }
     coords = {"hop": list(reading.hops)} | coords
     if "node" in last:
         variables |= graph_variables(graph)
         coords |= node_coordinates(graph)
-    if time:
-        coords["snapshot"] = list(reading.snapshots or ())
-    if reading.separate:
-        coords["column"] = [column.name for column in reading.columns]
-    known: dict[str, Any] = {"spectrata_version": __version__, "metric": reading.metric}
-    known["weights"] = reading.strat.weights
-    known |= {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges, "graph_hash": graph.digest}
-    ds = xr.Dataset(variables, coords, known | facts)
+    known = {"metric": reading.metric, "n_edges": graph.n_edges} | made_from(reading.strat)
+    ds = xr.Dataset(variables, coords | axes, known | facts)
     words = LONG_NAMES | words
     for name in (*ds.data_vars, "n_pairs"):
         ds[name].attrs |= {"long_name": words[str(name)]} if name in words else {}
     return ds
 
 
-def made_from(strat: Stratification, operator: Laplacian) -> dict[str, Any]:
+def made_from(strat: Stratification, operator: Laplacian | None = None) -> dict[str, Any]:
     """The attributes that say what a description was made with."""
-    known = {"laplacian": operator.laplacian, "self_loops": int(operator.self_loops), "weights": strat.weights}
-    graph = {"graph_hash": strat.graph.digest, "n_nodes": strat.graph.n_nodes}
+    known = {} if operator is None else {"laplacian": operator.laplacian, "self_loops": int(operator.self_loops)}
+    graph = {"weights": strat.weights, "graph_hash": strat.graph.digest, "n_nodes": strat.graph.n_nodes}
     return known | graph | {"spectrata_version": __version__}
 
 
 def node_coordinates(graph: Graph) -> dict[str, Any]:
-    """Label nodes by names and rows."""
     return {"node": node_labels(graph.names)[0], "node_row": ("node", np.arange(graph.n_nodes))}
 
 

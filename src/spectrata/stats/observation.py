@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ DENSE_SHARE = 0.1  # of all pairs, from which on a product with a dense matrix i
 DENSE_NODES = 5_000
 LARGE_PAIRS = 20_000  # nodes and pairs from which on orders are summed by compiled code, about 20 ms a look
 FEW_PAIRS = 20  # below which a hop is called weak evidence
+NO_VARIANCE = "no variance among nodes with a pair"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,6 @@ class Pairs:
 
     @property
     def nbytes(self) -> int:
-        """Memory held by the pairs."""
         return 4 * int(self.ends.nbytes + self.weights.nbytes)
 
     @cached_property
@@ -73,7 +73,6 @@ class Pairs:
 
     @cached_property
     def total(self) -> float:
-        """Sum of k."""
         return float(self.k.sum())
 
     @cached_property
@@ -148,12 +147,10 @@ class Observation:
 
     @property
     def n(self) -> int:
-        """Rows."""
         return len(self.values)
 
     @property
     def width(self) -> int:
-        """Columns d."""
         return self.values.shape[1]
 
     @cached_property
@@ -216,8 +213,7 @@ class Observation:
         return (slice(start, start + step) for start in range(0, len(orders), step))
 
 
-@dataclass(frozen=True, eq=False)
-class Ends:
+class Ends(NamedTuple):
     """A signal under B orders, at the nodes that have a pair, less its endpoint mean."""
 
     values: np.ndarray  # (m, B, d)

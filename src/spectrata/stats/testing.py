@@ -1,18 +1,16 @@
 """All tests of a reading: every column at every hop and snapshot, against permutation and given covariates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from spectrata.stats.nulls.columns import MANY, run_columns
 from spectrata.stats.nulls.correction import TIE, over_columns
 from spectrata.stats.nulls.given import Covariates, read_given
-from spectrata.stats.nulls.orders import Arrangements, arrangements, block_orders, order_batches
-from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
-from spectrata.stats.observation import BATCH, Observation, Pairs, moved, observe
+from spectrata.stats.nulls.orders import arrangements, block_orders, order_batches
+from spectrata.stats.nulls.stopping import LEVEL, MANY, Chance, looks, run_columns, run_family
+from spectrata.stats.observation import BATCH, NO_VARIANCE, Observation, Pairs, moved, observe
 from spectrata.stats.statistics.pairs import GRAM_WIDTH, Likeness, Statistic, largest_pair, moran, participation_ratio
 from spectrata.stats.statistics.shares import MOST_NODES, NAMES, Share, between_parts, described, shares
 from spectrata.stats.verbs.reading import Column, Reading
@@ -21,42 +19,24 @@ WIDE = GRAM_WIDTH - 1  # columns of a vector up to which equal rows are looked f
 LANES = 32  # columns that are permuted together at least: they share the pairs that are read
 SHARE_WORK = 4e11  # multiplications of a look at the shares, about half a minute
 STATISTICS = ("r", *NAMES)
-NO_PAIRS = "no pair of labelled nodes"
-NO_VARIANCE = "no variance among nodes with a pair"
-ALL_JOINED = "r same in every order"
-NO_DIRECTION = "a node has a zero vector, which has no direction"
 BLOCK = 2**24  # numbers of a block of columns that are tested together
 # Up to which the second look costs less than a second and is drawn at once: a corrected p then does not depend on how
 # many tests stopped at the first look.
 SMALL_NODES = 300
 
 
-@dataclass(frozen=True, eq=False)
-class Cell:
+class Cell(NamedTuple):
     """One statistic of one observation."""
 
     obs: Observation
     statistic: Statistic
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """Both tests of some statistics: the value and its chance, free and given covariates."""
+class Outcome(NamedTuple):
+    """Both tests of some statistics: free, and given covariates."""
 
-    value: np.ndarray
     chance: Chance
-    value_given: np.ndarray
     given: Chance
-
-    @classmethod
-    def unknown(cls, shape: tuple[int, ...]) -> "Outcome":
-        return cls(np.full(shape, np.nan), Chance.unknown(shape), np.full(shape, np.nan), Chance.unknown(shape))
-
-    def place(self, where: Any, other: "Outcome") -> None:
-        self.value[where] = other.value.reshape(self.value[where].shape)
-        self.value_given[where] = other.value_given.reshape(self.value[where].shape)
-        self.chance.place(where, other.chance)
-        self.given.place(where, other.given)
 
 
 def run_tests(cells: Sequence[Cell], covariates: Covariates | None, at: tuple[int, ...], seed: int) -> Outcome:
@@ -65,18 +45,16 @@ def run_tests(cells: Sequence[Cell], covariates: Covariates | None, at: tuple[in
     Cells of one signal are a family of hops, snapshots and statistics: arrays (S,). Where every one of C columns is a
     signal of its own, each column is a family: arrays (C, S).
     """
-    value, chance = _against(cells, None, at, seed)
+    chance = _against(cells, None, at, seed)
     if covariates is None:
-        return Outcome(value, chance, np.full(value.shape, np.nan), Chance.unknown(value.shape))
+        return Outcome(chance, Chance.unknown(chance.value.shape))
     given = {pairs: covariates.at(pairs.participation) for pairs in {cell.obs.pairs for cell in cells}}
     beyond = {obs: obs.beyond(given[obs.pairs]) for obs in {cell.obs for cell in cells}}
     left = [Cell(beyond[cell.obs], cell.statistic) for cell in cells]
-    return Outcome(value, chance, *_against(left, covariates.blocks, at, seed))
+    return Outcome(chance, _against(left, covariates.blocks, at, seed))
 
 
-def _against(
-    cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ...], seed: int
-) -> tuple[np.ndarray, Chance]:
+def _against(cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ...], seed: int) -> Chance:
     """Values of cells, and their chance under orders of all rows or within blocks."""
     value = np.stack([cell.statistic.value(cell.obs) for cell in cells], axis=-1)
     n, within = cells[0].obs.n, None if blocks is None else block_orders(blocks)
@@ -97,14 +75,16 @@ def _against(
         return found
 
     def counted(which: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        some = [cells[index] for index in which]
-        found = _arrangements(some) if blocks is None else within
+        some, found = [cells[index] for index in which], within
+        values = some[0].obs.values  # snapshots are permuted together: those of a family are not counted
+        if blocks is None and values.shape[1] <= WIDE and all(np.array_equal(one.obs.values, values) for one in some):
+            found = arrangements(values, np.unique(np.concatenate([one.obs.pairs.nodes for one in some])))
         return None if found is None else (evaluate(some, found.orders), found.weights)
 
     if cells[0].obs.separate:
         jumps = np.stack([largest_pair(cell.obs) for cell in cells], axis=-1)
-        return value, run_columns(value, draw_columns, at, jumps=jumps)
-    return value, run_family(value, draw, at, n, counted)
+        return run_columns(value, draw_columns, at, jumps=jumps)
+    return run_family(value, draw, at, n, counted)
 
 
 def evaluate(cells: Sequence[Cell], made: np.ndarray) -> np.ndarray:
@@ -122,26 +102,8 @@ def evaluate(cells: Sequence[Cell], made: np.ndarray) -> np.ndarray:
     return found
 
 
-def _arrangements(cells: Sequence[Cell]) -> Arrangements | None:
-    """All arrangements on the nodes that have a pair at some hop; snapshots are permuted together, so alone."""
-    first = cells[0].obs
-    if first.width > WIDE or not all(np.array_equal(cell.obs.values, first.values) for cell in cells):
-        return None
-    return arrangements(first.values, np.unique(np.concatenate([cell.obs.pairs.nodes for cell in cells])))
-
-
 def verdicts(p: Any, tail: Any, p_given: Any, tail_given: Any, given: str) -> np.ndarray:
-    """One word for two tests at the level: alike or unlike where both reject in the same tail.
-
-    ``given`` names the covariates of the second test; without a name there is none.
-
-    Examples
-    --------
-    >>> verdicts([0.01, 0.01, 0.2], [1, 1, 1], [0.02, 0.4, 0.01], [1, 1, -1], "degree").tolist()
-    ['alike', 'not beyond degree', 'unlike only given degree']
-    >>> verdicts([0.01, 0.3], [-1, 1], [0.01, 0.6], [1, 1], "degree").tolist(), verdicts(0.01, -1, np.nan, 0, "").item()
-    (['reversed given degree', 'chance'], 'unlike')
-    """
+    """One word for two tests at the level; ``given`` names the covariates of the second one, where there is one."""
     p, tail, p_given, tail_given = map(np.asarray, (p, tail, p_given, tail_given))
     first, second = p <= LEVEL, p_given <= LEVEL  # NaN does not reject
     side, side_given = (np.where(one > 0, "alike", "unlike") for one in (tail, tail_given))
@@ -156,7 +118,7 @@ def verdicts(p: Any, tail: Any, p_given: Any, tail_given: Any, given: str) -> np
 
 
 class Results:
-    """The tests of a reading: ``made`` has arrays (S, T, C, H) of S statistics, r the first; NaN where none was made.
+    """The tests of a reading: ``made`` has arrays (S, T, C, H) of S statistics, r first; NaN where none was made.
 
     ``facts`` has participation, the share between parts and Moran's I (T, C, H), ``q`` the false discovery rates of
     both tests. Shares are tested where they are wanted and can be had; ``left_out`` says what was not.
@@ -172,7 +134,7 @@ class Results:
         self.covariates = read_given(given, reading.strat, reading.table)
         self.reading, self.with_shares = reading, with_shares
         shape = (len(STATISTICS), len(reading.columns[0].values), len(reading.columns), len(reading.hops))
-        self.made, self.left_out = Outcome.unknown(shape), ""
+        self.made, self.left_out = Outcome(Chance.unknown(shape), Chance.unknown(shape)), ""
         self.facts = {name: np.full(shape[1:], np.nan) for name in ("participation", "between_parts", "moran")}
         self.complete = np.zeros(shape[2:], dtype=bool)
         self.n_pairs, self.status = np.zeros(shape[2:], dtype=np.int64), np.full(shape[1:], "ok", dtype=object)
@@ -186,35 +148,20 @@ class Results:
             if index not in together:
                 self._one_column(index, column, pairs)
             self._describe(index, column, pairs)
-        self.q = _over_columns(self.made.chance.p_family), _over_columns(self.made.given.p_family)
-        for chance, q in zip((self.made.chance, self.made.given), self.q, strict=True) if many else ():
+        self.q = tuple(np.moveaxis(over_columns(np.moveaxis(one.p_family, 2, 0)), 0, 2) for one in self.made)
+        for chance, q in zip(self.made, self.q, strict=True) if many else ():
             chance.near_level[:, :, many] = chance.near_by_q(q, n)[:, :, many]
-
-    @property
-    def given(self) -> str:
-        """What the second test is given: "degree", "covariates", or nothing where there is none."""
-        return "" if self.covariates is None else self.covariates.name
-
-    @property
-    def draws(self) -> int:
-        """The most orders behind any p."""
-        return int(self.made.chance.draws.max(initial=0))
-
-    @property
-    def decides(self) -> tuple[np.ndarray, np.ndarray]:
-        """The corrected p of both tests that verdicts rest on: q where columns are tested one by one."""
-        return self.q if self.reading.separate else (self.made.chance.p_family, self.made.given.p_family)
-
-    @property
-    def near_level(self) -> np.ndarray:
-        """Whether a decision could differ with other orders."""
-        return self.made.chance.near_level | self.made.given.near_level
+        self.given = "" if self.covariates is None else self.covariates.name  # or "degree", or "covariates"
+        self.draws = int(self.made.chance.draws.max(initial=0))  # the most behind any p
+        # Corrected p that verdicts rest on: q where columns are tested one by one.
+        self.decides = self.q if reading.separate else tuple(one.p_family for one in self.made)
+        self.near_level = self.made.chance.near_level | self.made.given.near_level
 
     def verdicts(self) -> np.ndarray:
         """The words of all tests as tests of r, ``(S, T, C, H)``."""
-        tail, tail_given = self.made.chance.tail, self.made.given.tail
-        words = verdicts(self.decides[0], tail, self.decides[1], tail_given, self.given)
-        return np.where(np.isnan(self.made.value), "undefined", np.where(self.complete, "not tested", words))
+        free, held = self.made
+        words = verdicts(self.decides[0], free.tail, self.decides[1], held.tail, self.given)
+        return np.where(np.isnan(self.made.chance.value), "undefined", np.where(self.complete, "not tested", words))
 
     def _one_column(self, index: int, column: Column, pairs: list[Pairs]) -> None:
         cells = {}
@@ -229,18 +176,17 @@ class Results:
             self.left_out = f"Scale (smooth, rough, main divide) is not tested above {MOST_NODES:,} nodes."
             for (_, t, _, h), cell in cells.items():
                 for name, share in described(cell.obs, self.reading.strat).items() if h == 0 else ():
-                    self.made.value[STATISTICS.index(name), t, index, h] = share
+                    self.made.chance.value[STATISTICS.index(name), t, index, h] = share
         forms = ((cell.statistic, cell.obs.width) for cell in cells.values())
         work = 2.0 * sum(one.form.size * width for one, width in forms if isinstance(one, Share))
         if self.with_shares and self.at and work * self.at[0] > SHARE_WORK:
             self.left_out = "Scale is described without p: its permutations would take long at this size."
             for place in [place for place in cells if place[0]]:
                 cell = cells.pop(place)
-                self.made.value[place] = cell.statistic.value(cell.obs)
+                self.made.chance.value[place] = cell.statistic.value(cell.obs)
         if cells:
             own = None if self.covariates is None else self.covariates.of(column.rows)
-            made = run_tests(list(cells.values()), own, self.at, self.seed)
-            self.made.place(tuple(np.array(list(cells)).T), made)
+            self._test(tuple(np.array(list(cells)).T), list(cells.values()), own)
 
     def _many_columns(self, which: list[int]) -> None:
         self.left_out = f"Scale is not tested for more than {MANY} columns." if self.with_shares else ""
@@ -253,7 +199,11 @@ class Results:
             for t, h in np.ndindex(len(values), len(pairs)):
                 cells.append(Cell(observe(values[t], pairs[h], first.rounding, separate=True), Likeness()))
                 self._note(cells[-1].obs, t, some, h)
-            self.made.place((0, slice(None), some), run_tests(cells, self.covariates, self.at, self.seed))
+            self._test((0, slice(None), some), cells, self.covariates)
+
+    def _test(self, where: Any, cells: Sequence[Cell], covariates: Covariates | None) -> None:
+        for into, made in zip(self.made, run_tests(cells, covariates, self.at, self.seed), strict=True):
+            into.place(where, made)
 
     def _note(self, obs: Observation, t: int, index: Any, h: int) -> None:
         self.facts["participation"][t, index, h] = participation_ratio(obs)
@@ -263,26 +213,20 @@ class Results:
 
     def _describe(self, index: int, column: Column, pairs: list[Pairs]) -> None:
         """Say why r is undefined, where covariates leave nothing, or what makes a hop weak evidence."""
-        value, value_given = (one[0, :, index] for one in (self.made.value, self.made.value_given))
-        free, held = ((one.high - one.low)[0, :, index] <= TIE for one in (self.made.chance, self.made.given))
+        value, value_given = (one.value[0, :, index] for one in self.made)
+        free, held = ((one.high - one.low)[0, :, index] <= TIE for one in self.made)
         fixed = held & ~free  # covariates leave r the same in every order
         for t, h in np.ndindex(value.shape):
             words = pairs[h].remark
             if column.lacks(t):
-                words = NO_DIRECTION
+                words = "a node has a zero vector, which has no direction"
             elif np.isnan(value[t, h]):
-                words = NO_VARIANCE if len(pairs[h].ends) else NO_PAIRS
+                words = NO_VARIANCE if len(pairs[h].ends) else "no pair of labelled nodes"
             elif pairs[h].is_complete:
-                words = ALL_JOINED
+                words = "r same in every order"
             elif self.covariates is not None and self.at and np.isnan(value_given[t, h]):
                 why = self.covariates.of(column.rows).why_untested(pairs[h].participation)
                 words = f"{why}; {words}" if words else why
             elif fixed[t, h]:
                 words = f"r given is the same in every order; {words}".removesuffix("; ")
             self.status[t, index, h] = words or "ok"
-
-
-def _over_columns(p_family: np.ndarray) -> np.ndarray:
-    """q over columns of tests ``(S, T, C, H)``."""
-    family = np.moveaxis(p_family, 2, 0)
-    return np.moveaxis(over_columns(family.reshape(len(family), -1)).reshape(family.shape), 0, 2)

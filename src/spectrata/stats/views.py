@@ -21,14 +21,7 @@ NO_GRAPH, LOW_PASS, BESIDE, EXACT_HOPS = "no graph", "low-pass", "beside neighbo
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """The sparse operators of a graph that views multiply features with.
-
-    Examples
-    --------
-    >>> path = Neighbourhood(np.array([[0, 1], [1, 2]]), 3)
-    >>> (path.mean @ np.array([1.0, 0.0, 3.0])).tolist()
-    [0.0, 2.0, 0.0]
-    """
+    """The sparse operators of a graph that views multiply features with."""
 
     edges: np.ndarray  # (m, 2)
     n_nodes: int

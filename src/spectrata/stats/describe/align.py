@@ -26,33 +26,33 @@ def align(
     algorithms = [name for name in first.algorithms if name in second.algorithms]
     hops = [hop for hop in first.hops if hop in second.hops]
     if not algorithms or not hops:
-        raise ResultError(
-            f"{names[0]} and {names[1]} share no {'hop' if algorithms else 'algorithm'}; compute both with the same "
-            "options."
-        )
+        words = f"{names[0]} and {names[1]} share no {'hop' if algorithms else 'algorithm'}"
+        raise ResultError(f"{words}; compute both with the same options.")
     # Edges directed by rows or at random make magnitudes depend on the order of the nodes.
     directed = "orientation" in _facts(second, algorithms) and second.options.get("orientation", "rms") != "rms"
     if _graph(first) != _graph(second) and not directed:
         b = numbered_like(b, a)
         second = view(b, names[1])
-    _require_same(first, second, algorithms)
+    if first.ds.attrs.get("graph_hash") != second.ds.attrs.get("graph_hash"):
+        words = f"{names[0]} and {names[1]} are of different graphs ({_graph(first)} and {_graph(second)})"
+        raise ResultError(f"{words}, whose eigencomponents do not correspond; compare signals on one graph.")
+    others = _facts(second, algorithms)
+    for what, own in _facts(first, algorithms).items():
+        if own != others[what]:
+            words = f"their {what} differ ({shown(own)} and {shown(others[what])}); compute both with the same options."
+            raise ResultError(f"{names[0]} and {names[1]} cannot be compared: {words}")
     if rows:
         b = _matched(first, second, b)
-    chosen = (one.sel({"algorithm": algorithms, "hop": hops}) for one in (a, b))
-    first, second = (view(_without_padding(one), name) for one, name in zip(chosen, names, strict=True))
-    own = [one.ds["band_upper"].values if one.is_bands else one.eigenspace for one in (first, second)]
-    if not np.array_equal(own[0], own[1]):
-        raise ResultError(
-            f"{names[0]} and {names[1]} hold different components of the spectrum; compute both with the same n_eigs "
-            "and which, and select the same components."
-        )
+    chosen = [one.sel({"algorithm": algorithms, "hop": hops}) for one in (a, b)]
+    for at, one in enumerate(chosen):  # merged results pad hops of few eigenspaces
+        there = (one["multiplicity"] > 0).any([dim for dim in one["multiplicity"].dims if dim != "component"])
+        chosen[at] = one.isel(component=there.values)
+    first, second = (view(one, name) for one, name in zip(chosen, names, strict=True))
+    spaces = [one.ds["band_upper"].values if one.is_bands else one.eigenspace for one in (first, second)]
+    if not np.array_equal(spaces[0], spaces[1]):
+        words = f"{names[0]} and {names[1]} hold different components of the spectrum"
+        raise ResultError(f"{words}; compute both with the same n_eigs and which, and select the same components.")
     return first, second
-
-
-def _without_padding(ds: xr.Dataset) -> xr.Dataset:
-    """Drop components that no hop has: merged results pad hops of few eigenspaces."""
-    there = ds["multiplicity"] > 0
-    return ds.isel(component=there.any([dim for dim in there.dims if dim != "component"]).values)
 
 
 def _graph(one: View) -> str:
@@ -67,44 +67,23 @@ def _facts(one: View, algorithms: list[str]) -> dict[str, Any]:
     return words | {name: one.options.get(name) for algorithm in algorithms for name in row_of(algorithm).options}
 
 
-def _require_same(a: View, b: View, algorithms: list[str]) -> None:
-    if a.ds.attrs.get("graph_hash") != b.ds.attrs.get("graph_hash"):
-        raise ResultError(
-            f"{a.name} and {b.name} are of different graphs ({_graph(a)} and {_graph(b)}), whose eigencomponents do "
-            "not correspond; compare signals on one graph."
-        )
-    others = _facts(b, algorithms)
-    for what, own in _facts(a, algorithms).items():
-        if own != others[what]:
-            raise ResultError(
-                f"{a.name} and {b.name} cannot be compared: their {what} differ ({shown(own)} and "
-                f"{shown(others[what])}); compute both with the same options."
-            )
-
-
 def _matched(first: View, second: View, b: xr.Dataset) -> xr.Dataset:
     sides = sorted((first, second), key=lambda one: "column" not in one.row_dims)
     if "column" in sides[0].row_dims and "column" not in sides[1].row_dims:
         columns = ", ".join(map(str, sides[0].labels("column")[:5]))
-        raise ResultError(
-            f"{sides[0].name} has the columns {columns} as signals of their own, and {sides[1].name} has no columns; "
-            "select one with ds.sel(column=...), or compute both with the same columns=."
-        )
+        words = f"{sides[0].name} has the columns {columns} as signals of their own, and {sides[1].name} has no columns"
+        raise ResultError(f"{words}; select one with ds.sel(column=...), or compute both with the same columns=.")
     if not first.row_dims or not second.row_dims:
         return b
     if first.row_dims != second.row_dims:
-        raise ResultError(
-            f"{first.name} has the dimensions {', '.join(first.row_dims)} and {second.name} has "
-            f"{', '.join(second.row_dims)}; select one row of one of them."
-        )
+        words = f"{first.name} has the dimensions {', '.join(first.row_dims)}"
+        raise ResultError(f"{words} and {second.name} has {', '.join(second.row_dims)}; select one row of one of them.")
     for dim in first.row_dims:
         wanted, given = first.labels(dim), second.labels(dim)
         if sorted(map(str, wanted)) != sorted(map(str, given)) or len(set(wanted)) < len(wanted):
             alone = [label for label in (*wanted, *given) if label not in wanted or label not in given]
-            raise ResultError(
-                f"{first.name} has {len(wanted)} labels along {dim} and {second.name} has {len(given)}, and they are "
-                f"not the same ({shown(alone[0]) if alone else 'one occurs twice'}); select the same of both, or give "
-                "them the same labels."
-            )
+            words = f"{first.name} has {len(wanted)} labels along {dim} and {second.name} has {len(given)}"
+            words += f", and they are not the same ({shown(alone[0]) if alone else 'one occurs twice'})"
+            raise ResultError(f"{words}; select the same of both, or give them the same labels.")
         b = b.isel({dim: [given.index(label) for label in wanted]})
     return b

@@ -4,8 +4,7 @@ Both work on columns ``C^1/2 s`` (``s`` for "combinatorial" and "normalized") wi
 0, which sums over connected parts give exactly.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ Precision = tuple[float, int | None]  # largest error as a share of the norm, an
 
 
 class _AtNodes:
-    """One stratum on which signals are split by frequency."""
+    """One stratum on which signals are split by frequency; ``spectrum`` has its eigenvalues off zero."""
 
     def __init__(self, hop: int, operator: Laplacian, parts: np.ndarray, measure: np.ndarray | None) -> None:
         self.hop, self.operator, self.parts, self.measure = hop, operator, parts, measure
@@ -57,30 +56,17 @@ class ByEigenvectors(_AtNodes):
     def __init__(self, strat: Stratification, hop: int, operator: Laplacian, tol: float) -> None:
         stratum, self.tol = strat.strata.at(hop), tol
         super().__init__(hop, operator, stratum.parts, operator.measure(stratum) if operator.has_measure else None)
-        self.basis: EigenBasis = strat.basis(hop)
-
-    @cached_property
-    def rounding(self) -> np.ndarray:
-        """Bounds on the error of each eigenvalue: the norm of its residual, ``(n,)``."""
-        basis = self.basis
+        basis: EigenBasis = strat.basis(hop)
         measured = basis.column_residual
         if measured is None:
             measured = np.where(basis.is_zero, 0.0, sum_rounding(basis.n) * basis.norm)
-        return measured + np.finfo(float).eps * np.abs(basis.values)
-
-    @cached_property
-    def spaces(self) -> np.ndarray:
-        """Index of the eigenvalues that cannot be told apart, ``(n,)``."""
-        return spaces_of(self.basis.values, self.basis.is_zero, self.rounding[1:] + self.rounding[:-1])
-
-    @cached_property
-    def values(self) -> np.ndarray:
-        """The mean of the eigenvalues that cannot be told apart, ``(n,)``."""
-        return (np.bincount(self.spaces, self.basis.values) / np.bincount(self.spaces))[self.spaces]
+        # Bounds on the error of each eigenvalue, by the norm of its residual; which cannot be told apart; their means.
+        self.basis, self.rounding = basis, measured + np.finfo(float).eps * np.abs(basis.values)  # (n,), as below
+        self.spaces = spaces_of(basis.values, basis.is_zero, self.rounding[1:] + self.rounding[:-1])
+        self.values = (np.bincount(self.spaces, basis.values) / np.bincount(self.spaces))[self.spaces]
 
     @property
     def spectrum(self) -> Spectrum:
-        """The eigenvalues off zero."""
         return Spectrum.of(self.basis.values[~self.basis.is_zero])
 
     def in_bands(self, rest: np.ndarray, edges: np.ndarray) -> Filtered:
@@ -136,9 +122,8 @@ class ByProducts(_AtNodes):
         super().__init__(hop, rows.laplacian, rows.parts, rows.measure)
         self.rows, self.precision, self.seed = rows, precision, seed
 
-    @cached_property
+    @property
     def spectrum(self) -> Spectrum:
-        """An estimate of the eigenvalues off zero."""
         return Probes(self.rows, self.seed).spectrum()
 
     def in_bands(self, rest: np.ndarray, edges: np.ndarray) -> Filtered:
@@ -161,17 +146,13 @@ def _in_pieces(rest: np.ndarray, work: Callable[[np.ndarray], Filtered]) -> Filt
     return Filtered(values, error, max(piece.degree for piece in pieces), status)
 
 
-def checked_precision(tol: Any, steps: Any) -> Precision:
-    """Check the arguments ``tol`` and ``steps``; the degree is None where the error decides it."""
+def stratified(
+    graph: Any, hops: Any, weights: Any, exact: bool | None, tol: Any, steps: Any, seed: int = 0
+) -> tuple[Stratification, bool, Iterator[HopFrequencies]]:
+    """Read a graph in any form, decide whether it is decomposed, and make its hops ready to split signals, in turn."""
     if positive(tol, "tol") >= 1.0:
         raise OptionError(f"tol={tol!r} is a share of the signal's norm, between 0 and 1.")
-    return float(tol), None if steps == "auto" else whole(steps, "steps")
-
-
-def stratified(
-    graph: Any, hops: int | Iterable[int] | None, exact: bool | None, weights: Any
-) -> tuple[Stratification, bool]:
-    """Read a graph in any form, or a stratification, and decide whether it is decomposed."""
+    precision = float(tol), None if steps == "auto" else whole(steps, "steps")  # None: the error decides the degree
     if isinstance(graph, Stratification):
         strat = at_hops(graph, hops, weights)
     else:
@@ -181,11 +162,10 @@ def stratified(
     if exact:
         words = "use exact=False, which needs no decomposition"
         require_memory(solve_bytes(n), f"A full decomposition of {n:,} nodes", words)
-    return strat, exact
+    return strat, exact, _each_hop(strat, exact, precision, seed)
 
 
-def each_hop(strat: Stratification, exact: bool, precision: Precision, seed: int = 0) -> Iterator[HopFrequencies]:
-    """Yield every hop in turn, ready to split signals."""
+def _each_hop(strat: Stratification, exact: bool, precision: Precision, seed: int) -> Iterator[HopFrequencies]:
     operator = strat.computing.operator()
     for hop in strat.hops:
         if exact:

@@ -31,15 +31,7 @@ def merge_rules(view: View) -> list[str]:
 
 
 def group_reduce(values: np.ndarray, groups: np.ndarray, count: int, rule: str | Sequence[str] = "l2") -> np.ndarray:
-    """Add up magnitudes by group: ``(..., H, N), (H, N) -> (..., H, count)``; ``rule``: one, or one per algorithm.
-
-    NaN drop out; a group without a number is NaN.
-
-    Examples
-    --------
-    >>> group_reduce(np.array([[3.0, 4.0, 1.0, 7.0]]), np.array([[0, 0, 1, -1]]), 3).tolist()
-    [[5.0, 1.0, nan]]
-    """
+    """Add magnitudes up by group, NaN left out: ``(..., H, N), (H, N) -> (..., H, count)``; one rule, or one each."""
     if not isinstance(rule, str):
         return np.stack([group_reduce(one, groups, count, own) for one, own in zip(values, rule, strict=True)])
     power = 2 if rule == "l2" else 1
@@ -64,16 +56,7 @@ def eigenspace_groups(eigenspace: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def band_groups(is_zero: np.ndarray, eigenspace: np.ndarray, multiplicity: np.ndarray, bands: int) -> np.ndarray:
-    """Assign a band to each component, ``(H, N)``: ``bands`` equal counts of components off zero, eigenspaces whole.
-
-    An eigenspace belongs to the band its middle component falls in; zero components have none.
-
-    Examples
-    --------
-    >>> zero = np.array([[True, False, False, False, False]])
-    >>> band_groups(zero, np.array([[0, 1, 2, 2, 3]]), np.array([[1, 1, 2, 2, 1]]), 2).tolist()
-    [[-1, 0, 1, 1, 1]]
-    """
+    """Bands of about equally many components off zero, ``(H, N)``, -1 at zero: those of the middles of eigenspaces."""
     groups = np.full(eigenspace.shape, -1)
     for row, off in enumerate((eigenspace >= 0) & ~is_zero):
         _, first, own = np.unique(eigenspace[row, off], return_index=True, return_inverse=True)
@@ -118,16 +101,14 @@ def level_coordinates(view: View, groups: np.ndarray, count: int, level: str) ->
     return {name: (("hop", "component"), array) for name, array in named.items()}
 
 
-def rebuild(view: View, max_basis_bytes: int = 2**31) -> Stratification:
+def rebuild(view: View) -> Stratification:
     """Make the stratification of a result's own graph and hops, decomposed anew when asked."""
     view.require_components("a new decomposition")
     if "bins" in view.ds.attrs:
-        raise ResultError(
-            f"{view.name} has bins of distances, whose pairs a result does not keep; give the Stratification and the "
-            "signal in its place."
-        )
+        words = f"{view.name} has bins of distances, whose pairs a result does not keep"
+        raise ResultError(f"{words}; give the Stratification and the signal in its place.")
     rule = str(view.ds.attrs.get("weights") or "bottleneck")
-    return Stratification(graph_of(view.ds), list(view.hops), hop_weights=rule, max_basis_bytes=max_basis_bytes)
+    return Stratification(graph_of(view.ds), list(view.hops), hop_weights=rule)
 
 
 def repeated_plan(view: View, algorithms: Sequence[str]) -> Plan:
@@ -137,10 +118,8 @@ def repeated_plan(view: View, algorithms: Sequence[str]) -> Plan:
     if not any(row_of(name).combine for name in algorithms):
         del own["ens_weights"]
     elif str(own["ens_weights"]).startswith("function "):
-        raise ResultError(
-            f"{view.name} was computed with a function for ens_weights, which a result does not keep; give signals "
-            "and a graph with ens={'weights': ...}."
-        )
+        words = f"{view.name} was computed with a function for ens_weights, which a result does not keep"
+        raise ResultError(f"{words}; give signals and a graph with ens={{'weights': ...}}.")
     how = {"dtype": known["dtype"], "n_eigs": known["n_eigs"], "which": known["which"] or "lowest"}
     how |= {"seed": int(view.ds.attrs["seed"]), "keep": (), "diagnose": False}
     return make_plan(algorithms, by_algorithm(own), view.n_nodes, **how)

@@ -16,17 +16,16 @@ from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, as_signal, potential
 from spectrata.kernels.scaling import require_squarable, rescale, squarable
 from spectrata.results.build import along_rows, in_units, with_long_names
-from spectrata.stats.describe.frequencies import HopFrequencies, checked_precision, each_hop, require_room, stratified
+from spectrata.stats.describe.frequencies import HopFrequencies, require_room, stratified
 from spectrata.stats.labelled import graph_variables, made_from, node_coordinates
 
-# The variables of node_energy: dimensions as they are computed, and names in words.
-ENERGIES = {
-    "energy": (("snapshot", "hop", "node", "band"), "energy of each node in each band"),
-    "zero_energy": (("snapshot", "hop", "node"), "energy of each node at eigenvalue 0"),
-    "total_energy": (("snapshot", "hop"), "energy of all nodes at all eigenvalues, also those outside the bands"),
-    "energy_error": (("snapshot", "hop", "band"), "bound on the sum over nodes of the absolute errors of energy"),
-}
+# The variables of node_energy, with their dimensions behind snapshot and hop.
+ENERGIES = {"energy": ("node", "band"), "zero_energy": ("node",), "total_energy": (), "energy_error": ("band",)}
 LONG_NAMES = {
+    "energy": "energy of each node in each band",
+    "zero_energy": "energy of each node at eigenvalue 0",
+    "total_energy": "energy of all nodes at all eigenvalues, also those outside the bands",
+    "energy_error": "bound on the sum over nodes of the absolute errors of energy",
     "band_lower": "lower edge of the band, not in it",
     "band_upper": "upper edge of the band, in it",
     "position": "where the node is, as the graph says",
@@ -57,8 +56,8 @@ def filter_signal(
     ----------
     graph : graph-like, path or Stratification
         A Stratification also names the Laplacian; "combinatorial" for a graph.
-    signal : array, mapping, DataFrame, DataArray, tensor or path
-        As for :func:`spectrata.spectra`.
+    signal, weights
+        As for :func:`spectrata.spectra`; no weights with a Stratification.
     band : (float or None, float or None)
         Keep eigenvalues in ``(lower, upper]``. ``(0, 1)`` leaves the components at eigenvalue 0 out; ``(None, 1)``
         keeps them: a low-pass. ``(1, None)`` is a high-pass.
@@ -66,8 +65,6 @@ def filter_signal(
         Which stratum.
     response : callable, instead of ``band``
         ``h``, from an array of eigenvalues to one of factors.
-    weights
-        As for :func:`spectrata.spectra`; not with a Stratification.
     exact : bool, optional
         True decomposes the graph; False uses polynomials of the Laplacian, for large graphs. By default up to 2,000
         nodes are decomposed.
@@ -105,13 +102,12 @@ def filter_signal(
     """
     if (band is None) == (response is None):
         raise OptionError("Give either band=(lower, upper) or response=, a function of the eigenvalues.")
-    precision = checked_precision(tol, steps)
-    strat, exact = stratified(graph, [whole(hop, "hop")], exact, weights)
+    strat, exact, at_hop = stratified(graph, [whole(hop, "hop")], weights, exact, tol, steps)
     known = as_signal(signal, strat.graph)
     snapshots, n, d = known.values.shape
     require_room(n, snapshots * d, 3)
     values, scale = squarable(known.values, (1, 2))  # (T, n, d), (T, 1, 1)
-    at = next(each_hop(strat, exact, precision))
+    at = next(at_hop)
     zero, rest = at.split(np.ascontiguousarray(values.transpose(1, 0, 2)).reshape(n, -1))  # (n, T d) each
     if response is not None:
         factors = _factors_of(response)
@@ -138,10 +134,8 @@ def _factors_of(response: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray],
     def factors(values: np.ndarray) -> np.ndarray:
         found = np.asarray(response(values))
         if found.dtype.kind not in "fiub" or found.shape not in (values.shape, ()):
-            raise OptionError(
-                f"response gave {found.dtype} of shape {found.shape} for {len(values)} eigenvalues; give one real "
-                "factor for each."
-            )
+            words = f"response gave {found.dtype} of shape {found.shape} for {len(values)} eigenvalues"
+            raise OptionError(f"{words}; give one real factor for each.")
         if not np.isfinite(found).all():
             bad = values[~np.isfinite(np.broadcast_to(found, values.shape))]
             raise OptionError(f"response is not finite at the eigenvalue {bad[0]:g}; define it there.")
@@ -190,16 +184,12 @@ def node_energy(
     ----------
     graph : graph-like, path or Stratification
         A Stratification also names the Laplacian; "combinatorial" for a graph.
-    signal : array, mapping, DataFrame, DataArray, tensor or path
-        As for :func:`spectrata.spectra`.
+    signal, weights, metric, zero_vectors
+        As for :func:`spectrata.spectra`; no weights with a Stratification.
     bands : int or sequence of float
         Number of bands over the whole spectrum, or their edges, ascending.
     hops : int, iterable of int or None
         ``2``: up to 2; a list: exactly these; None: all (of a Stratification: its own).
-    weights
-        As for :func:`spectrata.spectra`; not with a Stratification.
-    metric, zero_vectors
-        As for :func:`spectrata.spectra`.
     spacing : {"log", "width", "count"}
         Bands of equal width, or with equal numbers of eigenvalues.
     exact, tol, steps
@@ -218,8 +208,7 @@ def node_energy(
     Notes
     -----
     Bands are ``(lower, upper]``, the last takes all that lies above, and what lies below the first edge is in none.
-    An eigenvalue within its own error bound of an edge counts as lying on it, and eigenvalues that their error
-    bounds do not tell apart stay together.
+    Eigenvalues near an edge are treated as in :func:`spectrata.filter_signal`.
 
     Examples
     --------
@@ -230,10 +219,9 @@ def node_energy(
     >>> ds["energy"].sum("node").values.round(2).tolist()
     [[0.15, 0.85]]
     """
-    precision = checked_precision(tol, steps)
     one_of(spacing, "spacing", SPACINGS)
     cut, seed = given_bands(bands), whole(seed, "seed", 0)
-    strat, exact = stratified(graph, hops, exact, weights)
+    strat, exact, at_hops = stratified(graph, hops, weights, exact, tol, steps, seed)
     known = as_signal(signal, strat.graph)
     field = potential(known, metric, zero_vectors, strat.graph.names)
     if field.metric == "euclidean":
@@ -241,14 +229,13 @@ def node_energy(
     asked: dict[str, Any] = {"bands": cut if isinstance(cut, int) else cut.tolist(), "spacing": spacing, "seed": seed}
     asked |= {"zero_vectors": zero_vectors, "exact": exact, "tol": tol, "steps": steps}
     require_room(strat.graph.n_nodes, known.values.shape[2], cut + 1 if isinstance(cut, int) else len(cut))
-    found = [_hop_energy(at, field, cut, spacing) for at in each_hop(strat, exact, precision, seed)]
+    found = [_hop_energy(at, field, cut, spacing) for at in at_hops]
     axes = known.axes
     variables: dict[str, Any] = {}
-    for name, (dims, words) in ENERGIES.items():
-        array = in_units(np.stack([hop[name] for hop in found], axis=1), field.scale**2, field.undefined)
-        variables[name] = (*along_rows(array, dims, axes), {"long_name": words})
-    status = np.stack([hop["status"] for hop in found], axis=1)
-    variables["status"] = along_rows(status, ("snapshot", "hop"), axes)
+    for name, dims in (ENERGIES | {"status": ()}).items():
+        array = np.stack([hop[name] for hop in found], axis=1)
+        array = array if name == "status" else in_units(array, field.scale**2, field.undefined)
+        variables[name] = along_rows(array, ("snapshot", "hop", *dims), axes)
     edges = np.stack([hop["edges"] for hop in found])  # (hop, B + 1)
     coords = node_coordinates(strat.graph) | {"hop": list(strat.hops), "band": np.arange(edges.shape[1] - 1)} | axes
     coords |= {"band_lower": (("hop", "band"), edges[:, :-1]), "band_upper": (("hop", "band"), edges[:, 1:])}

@@ -1,6 +1,6 @@
 """Measure what a step filters: energy after over energy before, and the shares of every band on both sides."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,6 @@ import xarray as xr
 from spectrata.core.distances import require_hops
 from spectrata.core.registry import EXACT, row_of
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
-from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import Signal, as_signal, resolve_metric
@@ -45,14 +44,12 @@ def response(
         A Stratification also names the Laplacian.
     algorithm : str
         With its default options; give results for others.
-    hops, weights
-        As for :func:`spectrata.spectra`; not with a Stratification or results.
+    hops, weights, metric, seed
+        As for :func:`spectrata.spectra`, the same for both signals; no hops and weights with a Stratification, none of
+        them with results. "auto" is angular when both signals have several columns, otherwise euclidean.
     level : {"band", "eigenspace"}
     bands : int
         Number of bands off zero, equal counts of components.
-    metric, seed
-        As for :func:`spectrata.spectra`, the same for both signals; read from the results when they are given.
-        "auto" is angular when both signals have several columns, otherwise euclidean.
 
     Returns
     -------
@@ -63,12 +60,11 @@ def response(
 
     Notes
     -----
-    There is no p. A step that does not use the graph is a map of every node's own vector,
-    :math:`y(x) = f(s(x))`. For a smooth input such a map changes the shares too: ReLU of a slow wave has fast
-    harmonics. And where no two nodes have the same vector, every output is such a map for some f, so that two signals
-    alone cannot tell whether the step used the graph. Permuted residuals of a linear fit, of a smooth fit and swaps
-    between nodes of similar input were tried as nulls; each of them rejects far more often than its level for ReLU or
-    row normalisation.
+    There is no p. A step that does not use the graph maps every node's own vector, :math:`y(x) = f(s(x))`, and for a
+    smooth input such a map changes the shares too: ReLU of a slow wave has fast harmonics. Where no two nodes have the
+    same vector, every output is such a map for some f, so that two signals cannot tell whether the step used the
+    graph. Permuted residuals of a linear and of a smooth fit, and swaps between nodes of similar input, reject far more
+    often than their level for ReLU or row normalisation.
 
     A valid test exists where the step can be run on an input of your choice: vectors drawn independently for the
     nodes stay exchangeable under every map of single nodes, so that
@@ -89,7 +85,12 @@ def response(
     if graph is not None:
         strat = as_stratification(graph, hops, weights)
         require_hops(strat, "A response")
-        before, after = _of_signals(before, after, strat, algorithm, metric, seed)
+        known = [as_signal(signal, strat.graph) for signal in (before, after)]
+        for signal, word in zip(known, ("before", "after"), strict=True):
+            if len(signal.values) > 1:
+                raise OptionError(f"{word} holds {len(signal.values)} snapshots; give one, such as signal[0].")
+        one, lean = resolve_metric(metric, min(signal.values.shape[2] for signal in known)), strat.using(keep=())
+        before, after = (lean.spectra(Signal(x.values, None), algorithm, metric=one, seed=seed) for x in known)
     else:
         refuse_graph_arguments("A result", hops=hops, weights=weights)
         if metric != "auto":
@@ -116,18 +117,6 @@ def response(
     variables |= {"gain": ("hop", gain), "status": ("hop", np.where(np.isnan(gain), NO_ENERGY, "ok"))}
     coords = {"hop": list(first.hops)} | level_coordinates(first, groups, count, level)
     return xr.Dataset(variables, coords, attributes_of(first.ds, "response") | {"level": level})
-
-
-def _of_signals(
-    before: Any, after: Any, strat: Stratification, algorithm: str, metric: str, seed: int
-) -> Iterator[xr.Dataset]:
-    known = [as_signal(signal, strat.graph) for signal in (before, after)]
-    for signal, word in zip(known, ("before", "after"), strict=True):
-        if len(signal.values) > 1:
-            raise OptionError(f"{word} holds {len(signal.values)} snapshots; give one, such as signal[0].")
-    one = resolve_metric(metric, min(signal.values.shape[2] for signal in known))
-    lean = strat.using(keep=())
-    return (lean.spectra(Signal(x.values, None), algorithm, metric=one, seed=seed) for x in known)
 
 
 def _energies(side: View, algorithm: str, groups: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -65,10 +65,9 @@ def smoothness(
     graph : graph-like, path or Stratification
         A Stratification also names the Laplacian whose zero components ``off_zero`` leaves out, and whether nodes have
         self-loops, for ``off_zero`` and ``dirichlet_normalized``.
-    signal : array, mapping, DataFrame, DataArray, tensor or path
-        As for :func:`spectrata.spectra`. All measures but ``off_zero`` read the signal as given.
-    hops, weights
-        As for :func:`spectrata.spectra`; not with a Stratification. Without weights all are 1.
+    signal, hops, weights
+        As for :func:`spectrata.spectra`; no hops and weights with a Stratification. All measures but ``off_zero`` read
+        the signal as given. Without weights all are 1.
     columns : {"joint", "separate"}
         The d columns as one vector per node, or as d signals of one number each, along a dimension ``column``.
     metric, zero_vectors
@@ -83,24 +82,23 @@ def smoothness(
 
         ``dirichlet``, ``dirichlet_share``
             :math:`\sum_{xy} w \|s(x) - s(y)\|^2`, each edge once, or :math:`tr(S^T L S)`; and divided by
-            :math:`\|S\|_F^2`. Reads weights. Zero exactly when
-            the signal is constant on every connected part: the axiom of a node-similarity measure [1]_.
+            :math:`\|S\|_F^2`. Zero exactly when the signal is constant on every connected part: the axiom of a
+            node-similarity measure [1]_.
         ``dirichlet_mean``
-            :math:`\frac1n \sum_x \sum_{y \sim x} w \|s(x) - s(y)\|^2`, the normalisation of [1]_: 2/n times
-            ``dirichlet``. Reads weights.
+            :math:`\frac1n \sum_x \sum_{y \sim x} w \|s(x) - s(y)\|^2`, as in [1]_: 2/n times ``dirichlet``.
         ``dirichlet_normalized``, ``dirichlet_normalized_share``
             :math:`\sum_{xy} w \|s(x)/\sqrt{d_x} - s(y)/\sqrt{d_y}\|^2`, the normalised Laplacian, with
-            :math:`d` the sum of weights, plus 1 with ``self_loops``. Reads weights. Zero when vectors are
-            proportional to :math:`\sqrt d`, not when they are equal, so not a node-similarity measure [3]_.
+            :math:`d` the sum of weights, plus 1 with ``self_loops``. Zero when vectors are proportional to
+            :math:`\sqrt d`, not when they are equal, so not a node-similarity measure [3]_.
         ``mad``
             Mean average distance [4]_: :math:`1 - \cos` averaged over the neighbours of a node at a positive distance,
             then over the nodes that have such neighbours; 0 where no node has one. Directions that differ by less than
-            16 times the rounding error of the signal as given are at distance 0. Reads weights.
+            16 times the rounding error of the signal as given are at distance 0.
         ``mad_sum``
-            :math:`1 - \cos` summed over all neighbours and averaged over all nodes, as written in [1]_. Reads weights.
+            :math:`1 - \cos` summed over all neighbours and averaged over all nodes, as written in [1]_.
         ``off_zero``
-            Share of GFT energy off the zero components of the Laplacian. Reads weights for "random_walk" and
-            "normalized", whose nodes count by their degrees.
+            Share of GFT energy off the zero components of the Laplacian. Weights count for "random_walk" and
+            "normalized" alone, whose nodes count by their degrees.
         ``off_zero_live``
             The same over the live nodes, those whose vector is not zero, with :math:`t` the signal as the metric
             reads it: :math:`1 - \sum_{parts} \|\sum_{live} t\|^2 / n_{live}` over :math:`\sum_{live} \|t\|^2`. One
@@ -135,10 +133,10 @@ def smoothness(
     known = by_column(as_signal(signal, strat.graph), columns, metric)
     field = potential(known, metric, zero_vectors, strat.graph.names)
     values, scale = squarable(known.values, (1, 2))  # squares of 1e300 and 1e-300 have no digits
-    units = squarable(known.values)[0]  # every vector by itself: its length does not matter for its direction
+    unit = squarable(known.values)[0]  # every vector by itself: its length does not matter for its direction
     t = (potential(known, metric, "zero") if field.undefined.any() else field).values
     apart, zeros = SAME_DIRECTION * known.rounding, zero_vectors == "zero"
-    rows = [_per_hop(strat.strata.at(hop), operator, values, units, t, apart, zeros) for hop in strat.hops]
+    rows = [_per_hop(strat.strata.at(hop), operator, values, unit, t, apart, zeros) for hop in strat.hops]
     arrays = {name: np.stack([row[name] for row in rows], axis=1) for name in rows[0]} | _ranks(values)  # (T, H), (T,)
     arrays["dead_rows"] = np.mean(~np.any(known.values != 0, axis=2), axis=1)
     energy, common = np.sum(field.values**2, axis=(1, 2)), np.sum(field.values.mean(axis=1) ** 2, axis=1)
@@ -158,11 +156,9 @@ def _in_units(arrays: dict[str, np.ndarray], scale: np.ndarray) -> dict[str, np.
     """Multiply powers of two back into measures; NaN, with a warning for squares, where that leaves double."""
     fits = representable(scale)  # (T,)
     if not fits.all():
-        warn(
-            f"Dirichlet energies are squares, and those of {np.count_nonzero(~fits)} of {len(fits)} snapshots leave "
-            "the range of double precision: they are NaN, as are lengths that leave it; divide the signal by its "
-            "largest value."
-        )
+        words = f"Dirichlet energies are squares, and those of {np.count_nonzero(~fits)} of {len(fits)} snapshots leave"
+        words += " the range of double precision: they are NaN, as are lengths that leave it"
+        warn(f"{words}; divide the signal by its largest value.")
     found = dict(arrays)
     for name, power in POWERS.items():
         factor = scale if power == 1 else np.where(fits, scale, np.nan) ** 2
@@ -177,43 +173,33 @@ def _over(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _per_hop(
-    stratum: Stratum,
-    operator: Laplacian,
-    values: np.ndarray,
-    units: np.ndarray,
-    t: np.ndarray,
-    apart: float,
-    zeros: bool,
+    stratum: Stratum, operator: Laplacian, values: np.ndarray, unit: np.ndarray, t: np.ndarray, gap: float, zeros: bool
 ) -> dict[str, np.ndarray]:
-    """Compute the measures of one stratum, ``(T,)`` each; directions farther apart than ``apart`` count as two."""
+    """Compute the measures of one stratum, ``(T,)`` each; directions farther apart than ``gap`` count as two."""
     roots = 1.0 / np.sqrt(Laplacian("normalized", operator.self_loops).measure(stratum))
+    measure = operator.measure(stratum) if operator.has_measure else None
     weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
     size = np.sum(values**2, axis=(1, 2))
     out = {name: np.empty(len(values)) for name in ("mad", "mad_sum", "off_zero", "off_zero_live")}
     out["dirichlet"] = edge_sums.edge_lengths(values, stratum.edges) ** 2 @ weights
     scaled = values * roots[:, None]
     out["dirichlet_normalized"] = edge_sums.edge_lengths(scaled, stratum.edges) ** 2 @ weights
-    for row, s in enumerate(units):
-        found = _mean_average_distance(s, stratum.edges, weights, apart, zeros)
-        out["mad"][row], out["mad_sum"][row] = found
+    for row, s in enumerate(unit):
+        out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, stratum.edges, weights, gap, zeros)
         live = np.any(t[row] != 0, axis=1)
         for name, some in (("off_zero", np.full(len(live), True)), ("off_zero_live", live | ~live.any())):
-            out[name][row] = _off_zero(stratum, operator, t[row], some)
+            parts = np.unique(stratum.parts[some], return_inverse=True)[1]
+            own = None if measure is None else measure[some]
+            zero, off = (np.sum(one**2) for one in split_along(t[row][some], parts, own, operator.weighs_signals))
+            out[name][row] = off / (zero + off) if zero + off > 0 else np.nan
     out["dirichlet_share"] = _over(out["dirichlet"], size)
     out["dirichlet_mean"] = 2 * out["dirichlet"] / stratum.n_nodes
     out["dirichlet_normalized_share"] = _over(out["dirichlet_normalized"], size)
     return {name: out[name] for name in LONG_NAMES if name in out}
 
 
-def _off_zero(stratum: Stratum, operator: Laplacian, t: np.ndarray, some: np.ndarray) -> float:
-    parts = np.unique(stratum.parts[some], return_inverse=True)[1]
-    measure = operator.measure(stratum)[some] if operator.has_measure else None
-    zero, off = (np.sum(one**2) for one in split_along(t[some], parts, measure, operator.weighs_signals))
-    return float(off / (zero + off)) if zero + off > 0 else np.nan
-
-
 def _mean_average_distance(
-    s: np.ndarray, edges: np.ndarray, weights: np.ndarray, apart: float, zeros: bool = False
+    s: np.ndarray, edges: np.ndarray, weights: np.ndarray, apart: float, zeros: bool
 ) -> tuple[float, float]:
     """Compute MAD and its summed form; NaN where a zero vector has an edge, unless ``zeros`` stay as they are."""
     norms = np.linalg.norm(s, axis=1)

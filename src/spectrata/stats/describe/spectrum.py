@@ -17,17 +17,7 @@ CUT_SPACE = "an eigenspace is cut: NaN"
 
 
 def band_energy_shares(ds: xr.Dataset) -> xr.DataArray:
-    """Compute shares of the energy off zero in the bands of a result of ``band_spectra``; NaN where there is none.
-
-    Energy outside edges that the caller gave counts in the whole.
-
-    Examples
-    --------
-    >>> import networkx as nx, spectrata as st
-    >>> ds = st.band_spectra(nx.cycle_graph(4), [3.0, 1.0, 0.0, 1.0], bands=[0, 3], algorithms="gft")
-    >>> band_energy_shares(ds).values.round(3).tolist()  # 4.5 at eigenvalue 2, and 0.25 at 4
-    [[[0.947]]]
-    """
+    """Compute shares of the energy off zero, also outside given edges, in bands of ``band_spectra``; NaN of none."""
     whole = ds["energy"].sum("band", skipna=False) + ds["energy_outside"]
     return ds["energy"] / whole.where(whole > 0)
 
@@ -89,24 +79,15 @@ def _merged(spectra: View) -> xr.Dataset:
         error[..., hop, group[group >= 0]] = spectra.magnitude_error[..., hop, group >= 0]
     status = np.where(cut.any(axis=1), add_notes(spectra.status, CUT_SPACE), spectra.status)
     dependent = np.array([not row_of(name).invariant(spectra.options) for name in spectra.algorithms])
-    out = ds.drop_dims("component").assign(
-        _like(
-            spectra,
-            magnitude=np.where(cut | ~np.isnan(masked), np.nan, magnitude),
-            magnitude_error=np.where(cut, np.nan, error),
-            status=status.astype(str),
-        )
-    )
+    magnitude, error = np.where(cut | ~np.isnan(masked), np.nan, magnitude), np.where(cut, np.nan, error)
+    own = _like(spectra, magnitude=magnitude, magnitude_error=error, status=status.astype(str))
     words = {"long_name": "the value depends on the choice of a basis of the eigenspace"}
-    ambiguous = dependent[:, None, None] & (size > 1)
-    out = out.assign(ambiguous=(("algorithm", "hop", "component"), ambiguous, words))
-    out = out.assign_coords({name: (where, array, ds[name].attrs) for name, (where, array) in labels.items()})
-    out = out.assign_coords(
-        component=np.arange(count),
-        complete=("hop", spectra.complete, ds["complete"].attrs),
-        n_eigenspaces=("hop", (size > 0).sum(axis=1)),
-        merge_rule=("algorithm", np.array(rules, dtype=str)),
-    )
+    ambiguous = (("algorithm", "hop", "component"), dependent[:, None, None] & (size > 1), words)
+    coords: dict[str, Any] = {name: (where, array, ds[name].attrs) for name, (where, array) in labels.items()}
+    coords |= {"component": np.arange(count), "complete": ("hop", spectra.complete, ds["complete"].attrs)}
+    coords |= {"n_eigenspaces": ("hop", (size > 0).sum(axis=1))}
+    coords |= {"merge_rule": ("algorithm", np.array(rules, dtype=str))}
+    out = ds.drop_dims("component").assign(own | {"ambiguous": ambiguous}).assign_coords(coords)
     return with_long_names(out.assign_attrs({MERGED: "eigenspaces"}))
 
 
@@ -122,12 +103,9 @@ def _merge_each(ds: xr.Dataset) -> xr.Dataset:
     names = [*(name for name, field in FIELDS.items() if "component" in field.dims), "status"]
     empty = {name: FIELDS[name].empty for name in names} | {"ambiguous": False}
     rules = next(iter(merged.values()))["merge_rule"]
-    joined = xr.concat(
-        [one.reset_coords()[[*empty]].assign_coords(graph=name) for name, one in merged.items()],
-        dim="graph",
-        join="outer",
-        fill_value=empty,
-    ).reindex(graph=ds["graph"], hop=ds["hop"], fill_value=empty)
+    known = [one.reset_coords()[[*empty]].assign_coords(graph=name) for name, one in merged.items()]
+    joined = xr.concat(known, dim="graph", join="outer", fill_value=empty)
+    joined = joined.reindex(graph=ds["graph"], hop=ds["hop"], fill_value=empty)
     joined["status"] = xr.where(joined["status"] == "", ds["status"], joined["status"])
     out = ds.drop_dims("component").assign(joined).assign_coords(merge_rule=rules.variable)
     out = out.set_coords([name for name in names if FIELDS[name].coordinate])
@@ -179,9 +157,8 @@ def lengths(values: np.ndarray) -> np.ndarray:
 def rounding_floor(spectra: View) -> float:
     """Give the share of a spectrum's length at or below which what lies off zero is rounding.
 
-    Where constants lie at zero, the transform takes them off before it projects, and a constant signal leaves nothing.
-    What is off zero there are differences of the given numbers, which are rounded to half a unit in the last place.
-    Directions and signals divided by roots of degrees are rounded by the computation itself.
+    Where constants lie at zero and are taken off, differences of the given numbers are left, rounded to half a unit in
+    the last place. Directions and signals divided by roots of degrees are rounded by the computation itself.
     """
     constants = spectra.ds.attrs.get("laplacian") != "normalized"
     return LAST_DIGITS if spectra.metric == "euclidean" and constants and not spectra.is_bands else FLOOR

@@ -22,17 +22,7 @@ COLUMNS = ("norm", "off_zero", "lowest", "highest", "centroid", "peak", "cosine_
 
 
 class NotedTable(pd.DataFrame):
-    """A DataFrame that prints ``attrs["note"]`` above itself; what is selected from it is a plain DataFrame.
-
-    Examples
-    --------
-    >>> table = NotedTable({"hop": [1]})
-    >>> table.attrs["note"] = "compared by direction"
-    >>> print(table)
-    compared by direction
-       hop
-    0    1
-    """
+    """A DataFrame that prints ``attrs["note"]`` above itself; what is selected from it is a plain DataFrame."""
 
     def __repr__(self) -> str:
         return "\n".join(filter(None, [self.attrs.get("note"), super().__repr__()]))
@@ -57,13 +47,12 @@ def summary(ds: xr.Dataset, *, bands: int = 4) -> pd.DataFrame:
     -------
     DataFrame
         The first printed lines state when several columns are compared by direction, and when the error of a
-        magnitude may exceed 1e-6 of the largest. ``norm`` of the magnitudes;
-        ``off_zero`` (gft only); ``lowest`` and ``highest``: share of energy off zero in the first and last band (for
-        a random signal about 1 / bands; NaN for a band without components); ``centroid``: mean eigenvalue weighted by
-        energy off zero; ``peak``: eigenvalue of the strongest eigenspace
-        per component; ``cosine_flat``: cosine with a flat spectrum; ``eigenspaces`` and ``ambiguous``: distinct
-        eigenvalues, and components inside repeated ones; ``status``. Of a test: verdict, statistic, interval of
-        chance, ``p`` and ``q`` of every cell, as far as there are such.
+        magnitude may exceed 1e-6 of the largest. ``norm`` of the magnitudes; ``off_zero`` (gft only); ``lowest`` and
+        ``highest``: share of energy off zero in the first and last band (for a random signal about 1 / bands; NaN for
+        a band without components); ``centroid``: mean eigenvalue weighted by energy off zero; ``peak``: eigenvalue of
+        the strongest eigenspace per component; ``cosine_flat``: cosine with a flat spectrum; ``eigenspaces`` and
+        ``ambiguous``: distinct eigenvalues, and components inside repeated ones; ``status``. Of a test:
+        verdict, statistic, interval of chance, ``p`` and ``q`` of every cell, as far as there are such.
 
     Examples
     --------
@@ -81,11 +70,10 @@ def summary(ds: xr.Dataset, *, bands: int = 4) -> pd.DataFrame:
     >>> st.summary(found)["column"].tolist()
     [1, 0]
     """
-    metric = (
-        ds["metric"].values if "metric" in getattr(ds, "coords", ()) else getattr(ds, "attrs", {}).get("metric", "")
-    )
+    known = getattr(ds, "attrs", {})
+    metric = ds["metric"].values if "metric" in getattr(ds, "coords", ()) else known.get("metric", "")
     notes = [DIRECTION] if "angular" in np.ravel(metric).tolist() else []
-    if getattr(ds, "attrs", {}).get("kind") in TESTS:
+    if known.get("kind") in TESTS:
         found = NotedTable(_ranked_cells(ds))
     else:
         check(ds)
@@ -97,20 +85,17 @@ def summary(ds: xr.Dataset, *, bands: int = 4) -> pd.DataFrame:
                 table.insert(0, "graph", name)
             tables.append(table)
         if "graph" in ds.dims:
-            known = {table["graph"].iloc[0] for table in tables}  # the others failed or are missing
+            done = {table["graph"].iloc[0] for table in tables}  # the others failed or are missing
             lost = zip(*(ds[name].values.tolist() for name in ("graph", "state", "error")), strict=True)
             rows = [{"graph": one, "status": f"{state}: {why}" if why else state} for one, state, why in lost]
-            tables.append(pd.DataFrame([row for row in rows if row["graph"] not in known]))
+            tables.append(pd.DataFrame([row for row in rows if row["graph"] not in done]))
         found = NotedTable(pd.concat([table for table in tables if len(table)], ignore_index=True))
     found.attrs["note"] = "\n".join(notes)
     return found
 
 
 def precision_notes(spectra: View, front: str = "") -> list[str]:
-    """One line per algorithm whose bounds on errors exceed 1e-6 of the largest magnitude, with the largest bound.
-
-    In double precision the status says that, too; in single precision it allows for more.
-    """
+    """One line per algorithm whose bounds on errors exceed 1e-6 of the largest magnitude, with the largest bound."""
     if spectra.is_bands:
         return []  # their bounds are in the result and decide its status
     largest, error = (np.nan_to_num(one).max(axis=-1) for one in (spectra.magnitude, spectra.magnitude_error))

@@ -37,10 +37,7 @@ def smallest_p(
 
 
 def two_sided(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """For each of some values with probabilities: twice the smaller tail that it cuts off.
-
-    Undefined values lie at the end of both tails.
-    """
+    """Twice the smaller tail that each of some values with probabilities cuts off; undefined ones end both tails."""
     lost = np.isnan(values)
     outside = float(shares[lost].sum())
     order = np.argsort(np.where(lost, np.inf, values), kind="stable")[: np.count_nonzero(~lost)]
@@ -65,11 +62,11 @@ def adjust(p: np.ndarray) -> np.ndarray:
 
 
 def over_columns(p_family: np.ndarray) -> np.ndarray:
-    """q of the tests of many columns: ``(C, S) -> (C, S)``, each column's p corrected within the column already.
+    """q of the tests of many columns: ``(C, ...) -> (C, ...)``, each column's p corrected within the column already.
 
     Benjamini and Hochberg select columns by their smallest p; within a column p grows by the same factor (Benjamini
-    and Bogomolov 2014). With one test per column it is Benjamini and Hochberg's q.
+    and Bogomolov 2014).
     """
-    smallest = np.fmin.reduce(p_family, axis=1)  # NaN where a column has no test
+    smallest = np.fmin.reduce(p_family.reshape(len(p_family), -1), axis=1)  # NaN where a column has no test
     factor = adjust(smallest) / smallest
-    return np.minimum(1.0, p_family * factor[:, None])
+    return np.minimum(1.0, p_family * factor.reshape(-1, *[1] * (p_family.ndim - 1)))

@@ -104,7 +104,8 @@ def read_given(given: Any, strat: Stratification, table: Signal | None = None) -
     for one in _several(given):
         if isinstance(one, str) and one == DEGREE and one not in strat.graph.attributes:
             has_degree = True
-            degree, near = _degrees(strat), strat.hops[1:3] if _by_distance(strat) else (2, 3)
+            nearest, near = (1, (2, 3)) if is_by_number(strat) else (strat.hops[0], strat.hops[1:3])
+            degree = participation(strat, nearest)
             if strat.graph.n_nodes > DEGREE_ALONE:
                 near, note = (), f"Above {DEGREE_ALONE:,} nodes 'given degree' uses the degree alone."
             far = [np.log1p(participation(strat, hop)) for hop in near]
@@ -121,7 +122,7 @@ def read_given(given: Any, strat: Stratification, table: Signal | None = None) -
     for code in categories:
         _, blocks = np.unique(np.column_stack([blocks, code]), axis=0, return_inverse=True)
     if has_degree:
-        blocks = degree_runs(_degrees(strat), blocks)
+        blocks = degree_runs(degree, blocks)
     if names:
         known = ", ".join([DEGREE] * has_degree + names)
         note = f"Given: {known} accounted for{'' if has_degree else ', degree not'}. {note}"
@@ -201,12 +202,9 @@ def _categories(codes: np.ndarray) -> np.ndarray:
     return codes - codes.min()  # nodes without a label are a category of their own
 
 
-def _by_distance(strat: Stratification) -> bool:
-    return not all(isinstance(hop, (int, np.integer)) for hop in strat.hops)
-
-
-def _degrees(strat: Stratification) -> np.ndarray:
-    return participation(strat, strat.hops[0] if _by_distance(strat) else 1)
+def is_by_number(strat: Stratification) -> bool:
+    """Whether hops are numbers, and not intervals of distance."""
+    return all(isinstance(hop, (int, np.integer)) for hop in strat.hops)
 
 
 def participation(strat: Stratification, hop: Any) -> np.ndarray:

@@ -28,7 +28,9 @@ def orders(seed: int, n: int, start: int, stop: int, blocks: np.ndarray | None =
     size = max(1, min(CHUNK, MOST_NUMBERS // max(n, 1)))
     chunks = range(start // size, -(-stop // size))
     found = np.empty((len(chunks) * size, n), dtype=np.int64)
-    by_block = None if blocks is None or not len(blocks) or blocks.min() == blocks.max() else _by_block(blocks)
+    by_block = None  # nodes in the order of their blocks
+    if blocks is not None and len(blocks) and blocks.min() < blocks.max():
+        by_block = np.argsort(blocks.astype(np.int16) if blocks.max() < FEW_BLOCKS else blocks, kind="stable")
 
     def fill(chunk: int) -> None:
         at = (chunk - chunks.start) * size
@@ -52,11 +54,6 @@ def order_batches(
         yield slice(first - start, last - start), orders(seed, n, first, last, blocks)
 
 
-def _by_block(blocks: np.ndarray) -> np.ndarray:
-    """Nodes in the order of their blocks."""
-    return np.argsort(blocks.astype(np.int16) if blocks.max() < FEW_BLOCKS else blocks, kind="stable")
-
-
 def _chunk(seed: int, chunk: int, found: np.ndarray, blocks: np.ndarray | None, by_block: np.ndarray | None) -> None:
     rng = np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, chunk, 0]))
     size, n = found.shape
@@ -76,7 +73,7 @@ def _chunk(seed: int, chunk: int, found: np.ndarray, blocks: np.ndarray | None, 
 
 
 class Arrangements(NamedTuple):
-    """All arrangements of a signal on some nodes, as orders ``(A, n)`` with probabilities ``(A,)`` that add up to 1.
+    """All arrangements of a signal on some nodes, as orders ``(A, n)``, with the share of all n! orders that give each.
 
     Rows are no permutations: nodes that do not count keep their own value, and equal values are not told apart.
     """
@@ -85,22 +82,20 @@ class Arrangements(NamedTuple):
     weights: np.ndarray
 
 
-def arrangements(values: np.ndarray, nodes: np.ndarray, most: int = MOST_ARRANGEMENTS) -> Arrangements | None:
-    """All different arrangements of the rows of ``values (n, d)`` on ``nodes``, or None where there are too many.
-
-    Each has the share of all n! orders that give it. Repeated rows, such as labels and counts, make few arrangements.
-    """
+def arrangements(values: np.ndarray, nodes: np.ndarray) -> Arrangements | None:
+    """All different arrangements of the rows of ``values (n, d)`` on ``nodes``, or None where there are too many."""
     n = len(values)
     _, first, counts = np.unique(values, axis=0, return_index=True, return_counts=True)
     kinds = len(first)
-    if np.prod(np.arange(kinds, max(kinds - len(nodes), 0), -1.0)[:8]) > most:  # those of different kinds alone
+    different = np.prod(np.arange(kinds, max(kinds - len(nodes), 0), -1.0)[:8])  # those of different kinds alone
+    if different > MOST_ARRANGEMENTS:
         return None
     placed = np.empty((1, 0), dtype=np.int64)  # (A, nodes done) kinds of rows
     left = counts[None].astype(np.int64)  # (A, kinds)
     weights = np.ones(1)
     for done in range(len(nodes)):
         parent, kind = np.nonzero(left)
-        if len(parent) > most:
+        if len(parent) > MOST_ARRANGEMENTS:
             return None
         weights = weights[parent] * left[parent, kind] / (n - done)
         placed = np.column_stack([placed[parent], kind])
@@ -111,12 +106,12 @@ def arrangements(values: np.ndarray, nodes: np.ndarray, most: int = MOST_ARRANGE
     return Arrangements(found, weights / weights.sum())
 
 
-def block_orders(blocks: np.ndarray, most: int = MOST_ARRANGEMENTS) -> Arrangements | None:
+def block_orders(blocks: np.ndarray) -> Arrangements | None:
     """All orders within blocks, or None where there are too many."""
     from scipy.special import gammaln
 
     sizes = np.unique(blocks, return_counts=True)[1]
-    if gammaln(sizes + 1.0).sum() > np.log(most + 0.5):  # the logarithm of their number
+    if gammaln(sizes + 1.0).sum() > np.log(MOST_ARRANGEMENTS + 0.5):  # the logarithm of their number
         return None
     members = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
     total = math.prod(math.factorial(len(one)) for one in members)

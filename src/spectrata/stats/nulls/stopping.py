@@ -1,7 +1,8 @@
 """How many orders a test draws, what p they give, and whether a decision could flip with another seed.
 
-A test has two looks. After the first it stops unless the 99.9 % interval of its p contains the level; then it draws up
-to the second look, and where the interval still contains the level the result is "near the level".
+A family has two looks. After the first it stops unless the 99.9 % interval of its p contains the level; then it draws
+up to the second look, and where the interval still contains the level the result is "near the level". Each of many
+columns draws until 20 orders were as extreme, and a small p comes from the tail of its draws.
 """
 
 from collections.abc import Callable
@@ -25,8 +26,16 @@ LEAST_DRAWS = 39  # twice a tail cannot be below the level with fewer
 MOST_DRAWS = 1_000_000
 CHANCE = (0.025, 0.975)  # quantiles of the interval of chance
 FAMILY_NUMBERS = 2**26  # draws times statistics that are kept
+MANY = 20  # columns above which this rule applies
+ENOUGH = 20  # draws in the smaller tail at which a column stops (Besag and Clifford 1991)
+STEPS = (64, 128, 256, 512)  # draws at which columns may stop before the first look
+FEW = 10  # draws in the tail below which p comes from a fitted tail
+LEAST_P = 1e-6
+EXCEEDANCES = (250, 200, 150, 100, 75, 50)  # largest draws that a tail is fitted to
+POOR_FIT = 0.153  # Cramer-von Mises statistic, 5 % point of an exponential tail (Choulakian and Stephens 2001)
 
 Draw = Callable[[int, int, np.ndarray], np.ndarray]  # start, stop, statistics (s,) -> (stop - start, s)
+DrawColumns = Callable[[int, int, np.ndarray], np.ndarray]  # start, stop, columns (c,) -> (stop - start, c, S)
 # Statistics (s,) -> their values (A, s) under all arrangements, whose probabilities (A,) add up to 1, or None where
 # there are too many of them.
 Counted = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray] | None]
@@ -67,8 +76,9 @@ def near(p: np.ndarray, count: np.ndarray, total: int, sides: int, n_nodes: int 
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """The distribution of some statistics under a null, arrays of one shape."""
+    """Some statistics and their distribution under a null, arrays of one shape."""
 
+    value: np.ndarray  # as observed
     p: np.ndarray  # of one statistic by itself
     p_family: np.ndarray  # corrected over all of them
     tail: np.ndarray  # 1 where the upper tail is the smaller one, -1 where the lower one is, 0 where they are equal
@@ -79,17 +89,17 @@ class Chance:
     by_tail: np.ndarray  # whether p comes from a generalised Pareto distribution of the draws' tail
 
     @classmethod
-    def unknown(cls, shape: tuple[int, ...]) -> "Chance":
+    def unknown(cls, shape: tuple[int, ...], value: Any = np.nan) -> "Chance":
         """Of tests that were not made."""
-        p, p_family, low, high = (np.full(shape, np.nan) for _ in range(4))
+        value, p, p_family, low, high = (np.full(shape, one) for one in (value, *[np.nan] * 4))
         tail, draws = (np.zeros(shape, dtype=int) for _ in range(2))
         near_level, by_tail = (np.zeros(shape, dtype=bool) for _ in range(2))
-        return cls(p, p_family, tail, low, high, near_level, draws, by_tail)
+        return cls(value, p, p_family, tail, low, high, near_level, draws, by_tail)
 
     @classmethod
     def counted(cls, observed: np.ndarray, values: np.ndarray, weights: np.ndarray | None = None) -> "Chance":
         """Of statistics ``(S,)`` by all arrangements ``(A, S)``, equally likely or with probabilities ``(A,)``."""
-        found = cls.unknown(observed.shape)
+        found = cls.unknown(observed.shape, observed)
         total = 1.0 if weights is not None else float(len(values))
         upper, lower = tails(observed, values, weights)
         found.p[:] = np.where(np.isnan(observed), np.nan, np.minimum(1.0, 2 * np.minimum(upper, lower) / total))
@@ -107,13 +117,11 @@ class Chance:
         with np.errstate(invalid="ignore", divide="ignore"):
             low, high = (2 * end * q / self.p_family for end in interval(self.p_family * self.draws / 2, self.draws))
         coarse = self.by_tail | (n_nodes > LARGE_NODES)
-        low, high = (
-            np.where(coarse, q * LEVEL / end, one) for one, end in zip((low, high), LARGE_NEAR[::-1], strict=True)
-        )
+        ends = (low, LARGE_NEAR[1]), (high, LARGE_NEAR[0])
+        low, high = (np.where(coarse, q * LEVEL / end, one) for one, end in ends)
         return (self.draws > 0) & (low <= LEVEL) & (high >= LEVEL)
 
     def place(self, where: Any, other: "Chance") -> None:
-        """Put other tests at some places."""
         for field in fields(self):
             into = getattr(self, field.name)
             into[where] = getattr(other, field.name).reshape(into[where].shape)
@@ -128,7 +136,7 @@ def run_family(
     family, where they are few enough.
     """
     known = np.flatnonzero(np.isfinite(observed))
-    result = Chance.unknown(observed.shape)
+    result = Chance.unknown(observed.shape, observed)
     if not len(known) or not at:
         return result
     unclear = known.tolist()  # whose own p is still open
@@ -179,12 +187,8 @@ def chance_interval(drawn: np.ndarray) -> np.ndarray:
     """The 2.5 and 97.5 % quantiles of draws ``(N, S) -> (2, S)``; undefined draws drop out."""
     if np.isfinite(drawn).all():
         return np.quantile(drawn, CHANCE, axis=0)
-    found = np.full((2, drawn.shape[1]), np.nan)
-    for column in range(drawn.shape[1]):
-        some = drawn[np.isfinite(drawn[:, column]), column]
-        if len(some):
-            found[:, column] = np.quantile(some, CHANCE)
-    return found
+    finite = (one[np.isfinite(one)] for one in drawn.T)
+    return np.array([np.quantile(one, CHANCE) if len(one) else (np.nan, np.nan) for one in finite]).reshape(-1, 2).T
 
 
 def _quantiles(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
@@ -196,3 +200,93 @@ def _quantiles(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     values, reached = values[fine][order], np.cumsum(weights[fine][order])
     low, high = (int(np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))) for share in CHANCE)
     return float(values[low]), float(values[min(high, len(values) - 1)])
+
+
+def run_columns(
+    observed: np.ndarray, draw: DrawColumns, at: tuple[int, ...], steps: tuple[int, ...] = STEPS, jumps: Any = 0.0
+) -> Chance:
+    """Test S statistics of each of C columns, ``observed (C, S)``; orders are the same for every column.
+
+    Each statistic has the p of its own stopping, whatever else is tested with it. ``at`` comes from ``looks``;
+    tests may stop before the first look at the numbers of draws in ``steps``, and the interval of chance is as exact as
+    these are many. ``jumps (C, S)`` are the most that one pair can add. Where that exceeds the deviation of the draws,
+    a rare order reaches values that no tail of the other orders foresees: such a test draws on, and its p is counted.
+    """
+    jumps, result = np.broadcast_to(jumps, observed.shape), Chance.unknown(observed.shape, observed)
+    waiting = np.isfinite(observed)  # tests that have no p yet
+    active = np.flatnonzero(waiting.any(axis=1))
+    drawn = np.empty((0, len(active), observed.shape[1]))
+    for stop in (*(step for step in steps if at and step < at[0]), *at):
+        if not len(active):
+            break
+        drawn = np.concatenate([drawn, draw(len(drawn), stop, active)])  # (N, c, S)
+        sides = np.stack(tails(observed[active], drawn))
+        ready = waiting[active] & ((sides.min(axis=0) >= ENOUGH) | (stop >= at[0]))
+        for place, test in zip(*np.nonzero(ready), strict=True):
+            where, own = (active[place], test), (drawn[:, place, test], sides[:, place, test])
+            waiting[where] = not _settle(result, where, observed[where], *own, jumps[where], stop == at[-1])
+        done = ~waiting[active].any(axis=1)
+        for place in np.flatnonzero(done):  # p of a column's tests as one family
+            known = np.flatnonzero(np.isfinite(observed[active[place]]))
+            own = active[place], known
+            family = result.p[own]
+            if len(known) > 1:
+                family = np.maximum(family, smallest_p(observed[own], drawn[:, place, known])[0])
+            result.p_family[own] = np.where(result.by_tail[own], np.minimum(1.0, len(known) * result.p[own]), family)
+        active, drawn = active[~done], drawn[:, ~done]
+    return result
+
+
+def _settle(
+    into: Chance, where: Any, value: float, drawn: np.ndarray, sides: np.ndarray, jump: float, last: bool
+) -> bool:
+    """Write p of one test; not where its draws are too few, no tail fits, and more can be drawn."""
+    smaller = sides.min()
+    p = min(1.0, 2 * (smaller + 1) / (len(drawn) + 1))
+    fitted = tail_p(value, drawn) if smaller < FEW and jump <= np.std(drawn) else np.nan
+    if smaller < FEW and np.isnan(fitted) and not last:
+        return False
+    into.by_tail[where] = np.isfinite(fitted)
+    into.p[where], into.draws[where] = fitted if into.by_tail[where] else p, len(drawn)
+    into.tail[where] = np.sign(sides[1] - sides[0])
+    into.low[where], into.high[where] = chance_interval(drawn[:, None])[:, 0]
+    return True
+
+
+def tail_p(value: float, drawn: np.ndarray) -> float:
+    """Two-sided p from a generalised Pareto tail of the draws (Knijnenburg et al. 2009); NaN where none fits."""
+    if np.isnan(drawn).any():
+        return float("nan")
+    centre = np.median(drawn)
+    sign = 1.0 if value >= centre else -1.0
+    ordered = np.sort(sign * (drawn - centre))[::-1]
+    reached = sign * (value - centre)
+    for count in EXCEEDANCES:
+        if count > len(ordered) // 4 or len(np.unique(ordered[:count])) < 0.9 * count:
+            continue
+        threshold = (ordered[count - 1] + ordered[count]) / 2
+        share = _survival(ordered[:count] - threshold, reached - threshold)
+        if np.isfinite(share):
+            return float(np.clip(2 * share * count / len(ordered), LEAST_P, 1.0))
+    return float("nan")
+
+
+def _survival(excesses: np.ndarray, value: float) -> float:
+    """Share beyond a value under a fitted tail, by probability-weighted moments; NaN where the fit is poor."""
+    if value <= 0:
+        return float("nan")
+    ascending = np.sort(excesses)
+    count = len(ascending)
+    first = ascending.mean()
+    second = np.mean((1 - (np.arange(1, count + 1) - 0.35) / count) * ascending)
+    # A fitted end of the support would make p zero just beyond the draws: such tails count as exponential.
+    shape, scale = 0.0, first
+    if first > 2 * second and first / (first - 2 * second) < 2:
+        shape, scale = first / (first - 2 * second) - 2, 2 * first * second / (first - 2 * second)
+
+    def beyond(x: np.ndarray) -> np.ndarray:
+        return np.exp(-x / scale) if shape > -1e-6 else (1 - shape * x / scale) ** (1 / shape)
+
+    places = (2 * np.arange(1, count + 1) - 1) / (2 * count)
+    misfit = 1 / (12 * count) + np.sum((1 - beyond(ascending) - places) ** 2)
+    return float("nan") if misfit > POOR_FIT else float(beyond(np.array(value)))

@@ -18,9 +18,9 @@ from spectrata.stats.nulls.columns import MANY, run_columns
 from spectrata.stats.nulls.correction import over_columns
 from spectrata.stats.nulls.given import EXPLAINED, CovariateBasis, Covariates, read_given
 from spectrata.stats.nulls.orders import orders
-from spectrata.stats.nulls.spectral import LEAST_EFFECTIVE, Surrogates
 from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
-from spectrata.stats.observation import Pairs, pairs_of
+from spectrata.stats.nulls.surrogates import LEAST_EFFECTIVE, Surrogates
+from spectrata.stats.observation import NO_VARIANCE, Pairs, pairs_of
 from spectrata.stats.statistics.agreement import Agreement, same_node
 from spectrata.stats.verbs.hops import at_hops
 from spectrata.stats.verbs.reading import Reading, read, with_attributes
@@ -30,7 +30,6 @@ MOST_NODES = 4_000  # above which no eigenbasis is made, and r has no p
 BASES = ("combinatorial", "random_walk")
 TOO_SMOOTH = "too smooth to judge"
 CONSTANT = "constant on connected parts, which is not tested"
-NO_VARIANCE = "no variance among nodes with a pair"
 NOT_TESTED = f"not tested above {MOST_NODES:,} nodes"
 LONG_NAMES = {
     "r": "correlation of the two signals at the two ends of a pair; at hop 0, of the same node",

@@ -21,22 +21,14 @@ from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.results.build import add_notes, attributes_of, graph_of, with_long_names
 from spectrata.results.schema import MERGED, View, is_bands, view
-from spectrata.stats.describe.levels import (
-    LEVELS,
-    group_reduce,
-    level_coordinates,
-    level_groups,
-    merge_rules,
-    rebuild,
-    repeated_plan,
-)
+from spectrata.stats.describe import levels
+from spectrata.stats.describe.levels import group_reduce, level_groups
 from spectrata.stats.describe.spectrum import FLOOR, band_energy_shares
 from spectrata.stats.nulls.correction import TIE, adjust
 from spectrata.stats.nulls.orders import arrangements, orders
-from spectrata.stats.nulls.rewiring import swap_edges
 from spectrata.stats.nulls.stopping import LEVEL, looks
-from spectrata.stats.nulls.surrogates import given_draws, permuted, rotated
-from spectrata.stats.statistics.energy import NUMBERS, Drawn, chance_of_shares, shares_of, with_ratio, zero_groups
+from spectrata.stats.nulls.surrogates import given_draws, permuted, rotated, swap_edges
+from spectrata.stats.statistics.shares import NUMBERS, Drawn, chance_of_shares, shares_of, with_ratio, zero_groups
 from spectrata.stats.verbs.reading import kept_signal
 
 NULLS = ("permutation", "rotate", "rewire")
@@ -78,14 +70,12 @@ def calibrate(
     graph : graph-like, path or Stratification
         Or a result: its graph, operator and options are used, and its signal where it kept one. The bands of a result
         of :func:`spectrata.band_spectra` are tested as they are; each draw then costs as much as the signal.
-    signal : array, mapping, DataFrame, DataArray, tensor or path
-        As for :func:`spectrata.spectra`; snapshots are tested one by one.
+    signal, metric, columns
+        As for :func:`spectrata.spectra`; snapshots are tested one by one, and q counts all columns.
     algorithms : str or list of str
         "gft" by default.
     hops, weights
         As for :func:`spectrata.spectra`; not with a Stratification, which also names the Laplacian.
-    metric, columns
-        As for :func:`spectrata.spectra`; q counts all columns.
     null : {"permutation", "rotate", "rewire"} or a signal with snapshots
         "permutation": the nodes' vectors in random order. "rotate": random signals with the same mean and covariance
         of columns and no preferred direction among nodes. "rewire": random graphs with the same degrees and the signal
@@ -124,43 +114,33 @@ def calibrate(
     >>> bool(found["p"][1] < 0.001), round(float(found["ratio"][1]), 1)
     (True, 10.9)
     """
-    one_of(level, "level", LEVELS)
+    one_of(level, "level", levels.LEVELS)
     whole(seed, "seed", 0)
     if hasattr(graph, "variables"):
         refuse_graph_arguments("A result", hops=hops, weights=weights)
         if is_bands(graph):
             return calibrate_bands(graph, signal, algorithms, null, draws, seed)
-        return calibrate_result(graph, signal, algorithms, null=null, level=level, bands=bands, draws=draws, seed=seed)
-    strat = as_stratification(graph, hops, weights)
-    known = by_column(as_signal(signal, strat.graph), columns, metric)
-    computing = strat.computing
-    how: dict[str, Any] = {"seed": seed, "keep": (), "diagnose": False} | computing.components
-    plan = make_plan(algorithms or EXACT, computing.operator().arguments, strat.graph.n_nodes, **how)
-    case = Case(strat, known, metric, "error", plan, level, bands)
+        case = _of_result(view(graph), signal, algorithms, level, bands)
+    else:
+        strat = as_stratification(graph, hops, weights)
+        known = by_column(as_signal(signal, strat.graph), columns, metric)
+        how: dict[str, Any] = {"seed": seed, "keep": (), "diagnose": False} | strat.computing.components
+        plan = make_plan(algorithms or EXACT, strat.computing.operator().arguments, strat.graph.n_nodes, **how)
+        case = Case(strat, known, metric, "error", plan, level, bands)
     return _calibrated(case, null, draws, seed)
 
 
-def calibrate_result(
-    ds: xr.Dataset,
-    signal: Any = None,
-    algorithms: str | Iterable[str] | None = None,
-    strat: Stratification | None = None,
-    level: str = "eigenspace",
-    bands: int = 4,
-    **null: Any,
-) -> xr.Dataset:
-    """Test a result as it was computed: the same graph, operator, metric and options, on bases at hand in ``strat``."""
-    result = view(ds)
+def _of_result(result: View, signal: Any, algorithms: Any, level: str, bands: int) -> "Case":
+    """A result as it was computed: the same graph, operator, metric and options."""
     names = algorithms or ([EXACT] if EXACT in result.algorithms else list(result.algorithms))
-    plan = repeated_plan(result, [names] if isinstance(names, str) else list(names))
-    strat = rebuild(result) if strat is None else strat
+    plan = levels.repeated_plan(result, [names] if isinstance(names, str) else list(names))
+    strat = levels.rebuild(result)
     known = as_signal(signal, strat.graph) if signal is not None else kept_signal(result)
     if known is None:
         raise ResultError(f"{result.name} keeps no signal; pass it, or compute the result with keep=['signal'].")
     if known.separate is None:
         known = by_column(known, result.options.get("columns", "joint"), result.metric)
-    case = Case(strat, known, result.metric, result.options["zero_vectors"], plan, level, bands)
-    return _calibrated(case, **null)
+    return Case(strat, known, result.metric, result.options["zero_vectors"], plan, level, bands)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +152,8 @@ class Case:
     metric: str
     zero_vectors: str
     plan: Plan
-    level: str = "eigenspace"
-    bands: int = 4
+    level: str
+    bands: int
     scratch: dict[Any, Any] = field(default_factory=dict)
 
     def drawn_shares(self, strat: Stratification, hop: int, drawn: Potential) -> np.ndarray:
@@ -205,11 +185,12 @@ class Case:
         if found is None:
             return None
         made, here = found.orders, np.array([row])
-
-        def draw(rows: np.ndarray, start: int, stop: int) -> Potential:
-            return permuted(self.field, made[start:stop], rows)
-
+        draw = partial(self.in_orders, lambda start, stop: made[start:stop])
         return lambda h: self.in_batches(draw, here, h, 0, len(made))[:, 0]
+
+    def in_orders(self, made: Callable[[int, int], np.ndarray], rows: np.ndarray, start: int, stop: int) -> Potential:
+        """The vectors of some rows in orders ``start`` to ``stop - 1``."""
+        return permuted(self.field, made(start, stop), rows)
 
     def on_rewired(self, seed: int, rows: np.ndarray, h: int, start: int, stop: int) -> np.ndarray:
         """Shares of the signal on rewired graphs, ``(A, rows, stop - start, G)``; NaN at hops that they lack."""
@@ -220,8 +201,9 @@ class Case:
                 edges = as_pairs(swap_edges(graph.edges, graph.n_nodes, np.random.default_rng([seed, 0x4E, number])))
                 other = Stratification(edges=edges, n_nodes=graph.n_nodes, hops=max(hops), max_basis_bytes=0)
                 drawn = potential(self.signal, self.metric, "nan")
-                own = [self.drawn_shares(other, hop, drawn) if hop in other.hops else np.nan for hop in hops]
-                self.scratch[number] = own
+                self.scratch[number] = [
+                    self.drawn_shares(other, hop, drawn) if hop in other.hops else np.nan for hop in hops
+                ]
             shape = (len(self.plan.rows), len(self.signal.values), self.bands)
             found.append(np.broadcast_to(self.scratch[number][h], shape)[:, rows])
         return np.stack(found, axis=2)
@@ -231,14 +213,14 @@ class Case:
         return potential(self.signal, self.metric, self.zero_vectors, self.strat.graph.names)
 
 
-def _calibrated(case: Case, null: Any = NULLS[0], draws: int | None = None, seed: int = 0) -> xr.Dataset:
+def _calibrated(case: Case, null: Any, draws: int | None, seed: int) -> xr.Dataset:
     strat, signal = case.strat, case.signal
     if case.plan.n_eigs is not None:
         raise OptionError("A share of the energy needs all components; leave out n_eigs.")
     drawn, at = _null(case, null, draws, seed)
     spectra = view(strat.compute(signal, case.plan, case.metric, case.zero_vectors))
     groups, count = level_groups(spectra, case.level, case.bands)
-    magnitude = group_reduce(spectra.magnitude, groups, count, merge_rules(spectra))  # (A, R, H, G)
+    magnitude = group_reduce(spectra.magnitude, groups, count, levels.merge_rules(spectra))  # (A, R, H, G)
     share, energy = shares_of(magnitude, zero_groups(groups, count, spectra.is_zero))
     permutes, tie = isinstance(null, str) and null == NULLS[0], SINGLE_TIE if case.plan.dtype == "float32" else 0.0
     out = chance_of_shares(share, drawn, at, case.all_arrangements if permutes and at else None, tie)
@@ -259,7 +241,7 @@ def _calibrated(case: Case, null: Any = NULLS[0], draws: int | None = None, seed
     variables |= {"energy": spectra.placed(energy, "hop"), "status": spectra.placed(status, "hop")}
     variables |= {name: given[name] for name in ("gradient_norm", "edges", "edge_weight") if name in given}
     names = ("complete", "n_edges", "n_parts", "n_singletons", "node", "made_with")
-    coords: dict[str, Any] = dict(level_coordinates(spectra, groups, count, case.level))
+    coords: dict[str, Any] = dict(levels.level_coordinates(spectra, groups, count, case.level))
     coords |= {name: given[name] for name in names if name in given.coords} | spectra.row_coordinates()
     coords |= {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)}
     coords |= {"component": spectra.component} if case.level == "component" else {}
@@ -285,11 +267,7 @@ def _null(case: Case, null: Any, draws: int | None, seed: int) -> tuple[Drawn, t
         return partial(case.on_rewired, seed), looks(n, REWIRED if draws is None else draws)
     if null == "rotate":
         return partial(case.in_batches, partial(rotated, signal.values, case.metric, seed)), looks(n, draws)
-
-    def draw(rows: np.ndarray, start: int, stop: int) -> Potential:
-        return permuted(case.field, orders(seed, n, start, stop), rows)
-
-    return partial(case.in_batches, draw), looks(n, draws)
+    return partial(case.in_batches, partial(case.in_orders, partial(orders, seed, n))), looks(n, draws)
 
 
 def _given_draws(null: Any, strat: Stratification, known: Signal) -> Signal:
@@ -332,26 +310,18 @@ def _words(out: dict[str, np.ndarray], fixed: np.ndarray, facts: dict[str, Any])
         short = (2 * family / (made + 1) > LEVEL) & ~reached
         more = "give more" if facts["null"] == "draws" else "use draws=999"
         note = f"With {made} draws no {facts['level']} can reach q <= .05; {more}"
-        words[np.broadcast_to(np.asarray(short), words.shape)] = note
+        words[np.broadcast_to(short, words.shape)] = note
     words[np.isnan(p).all(axis=-1)] = NO_DRAWS
     words[(cells > 0) & ~tested.any(axis=-1)] = FIXED
     words[cells == 0] = NO_ENERGY
     return words
 
 
-# ---- bands of a large graph
-
-
 def calibrate_bands(
-    ds: xr.Dataset,
-    signal: Any,
-    algorithms: Any = None,
-    null: Any = "permutation",
-    draws: int | None = None,
-    seed: int = 0,
+    ds: xr.Dataset, signal: Any, algorithms: Any, null: Any, draws: int | None, seed: int
 ) -> xr.Dataset:
-    """Test the bands of a result of ``band_spectra``: the call behind :func:`spectrata.calibrate`."""
-    if not isinstance(null, str) or null != "permutation":
+    """Test the bands of a result of ``band_spectra``."""
+    if not isinstance(null, str) or null != NULLS[0]:
         raise OptionError("The bands of a large graph have only null='permutation'.")
     if algorithms is not None:
         raise OptionError("algorithms is decided by the result of band_spectra; leave it out.")

@@ -102,15 +102,15 @@ def correlogram(
 
 
 def dataset(results: Results, kind: str) -> xr.Dataset:
-    reading, made, covariates = results.reading, results.made, results.covariates
-    of_r = {"r": made.value, "p": made.chance.p, "p_family": made.chance.p_family}
-    of_r |= {"r_given": made.value_given, "p_given": made.given.p, "p_family_given": made.given.p_family}
-    of_r |= {"near_level": results.near_level, "chance_low": made.chance.low, "chance_high": made.chance.high}
+    reading, covariates, (free, held) = results.reading, results.covariates, results.made
+    of_r = {"r": free.value, "p": free.p, "p_family": free.p_family}
+    of_r |= {"r_given": held.value, "p_given": held.p, "p_family_given": held.p_family}
+    of_r |= {"near_level": results.near_level, "chance_low": free.low, "chance_high": free.high}
     if reading.separate:
-        of_r |= {"q": results.q[0], "q_given": results.q[1], "p_from_tail": made.chance.by_tail}
+        of_r |= {"q": results.q[0], "q_given": results.q[1], "p_from_tail": free.by_tail}
     arrays = {name: array[0] for name, array in of_r.items()}
     arrays |= {name: array for name, array in results.facts.items() if name != "moran" or np.isfinite(array).any()}
-    arrays |= {"geary": arrays["participation"] * (1 - made.value[0])}
+    arrays |= {"geary": arrays["participation"] * (1 - free.value[0])}
     arrays |= {"verdict": results.verdicts()[0], "status": results.status.astype(str)}
     same = (results.n_pairs == results.n_pairs[0]).all()
     n_pairs = ("hop", results.n_pairs[0]) if same else (("column", "hop"), results.n_pairs)

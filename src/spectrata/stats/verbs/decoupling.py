@@ -11,11 +11,11 @@ from spectrata.errors import OptionError
 from spectrata.inputs.numbers import flag, positive, whole
 from spectrata.inputs.signals import as_signal
 from spectrata.kernels.scaling import squarable
+from spectrata.results.build import along_rows
 from spectrata.stats.labelled import graph_variables, made_from, node_coordinates
-from spectrata.stats.nulls.columns import run_columns
 from spectrata.stats.nulls.correction import adjust
-from spectrata.stats.nulls.spectral import Surrogates
-from spectrata.stats.nulls.stopping import looks
+from spectrata.stats.nulls.stopping import looks, run_columns
+from spectrata.stats.nulls.surrogates import Surrogates
 from spectrata.stats.verbs.hops import at_hops
 
 HALF = 0.5 - 1e-12  # of the energy, up to rounding
@@ -60,18 +60,14 @@ def decoupling(
     ----------
     graph : graph-like, path or Stratification
         A connectome, usually with ``weights=True``.
-    signal : array, mapping, DataFrame, DataArray, tensor or path
-        As for :func:`spectrata.spectra`; read as it is, without a metric.
+    signal, weights
+        As for :func:`spectrata.spectra`; the signal is read as it is, without a metric.
     hop : int
         Which stratum.
     cutoff : float, optional
         The largest eigenvalue that counts as low; by default it halves the energy.
-    weights
-        Edge weights, as for :func:`spectrata.spectra`.
-    laplacian : {"normalized", "random_walk", "combinatorial"}
-        The paper has the first.
-    self_loops : bool
-        Add a loop to every node; not with "combinatorial".
+    laplacian, self_loops
+        As for :func:`spectrata.spectra`; the paper has "normalized".
     draws : int, optional
         Surrogates; by default 999, and 9,999 for nodes whose p is small.
     seed : int
@@ -109,14 +105,12 @@ def decoupling(
     if values.shape[2] > n:  # as many columns as nodes have the same norms over columns
         values = np.asarray(np.linalg.qr(values.transpose(0, 2, 1), mode="r")).transpose(0, 2, 1)
     found = [_Index(Surrogates(basis, one, seed), cutoff).tested(at) for one in values]
-    time = known.snapshots is not None
     variables: dict[str, Any] = graph_variables(strat.graph)
     for name in found[0]:
         array = np.stack([one[name] for one in found])
-        variables[name] = (("snapshot",) * time + ("node",) * (array.ndim - 1), array if time else array[0])
-    coords = node_coordinates(strat.graph) | ({"snapshot": list(known.snapshots or ())} if time else {})
+        variables[name] = along_rows(array, ("snapshot", "node")[: array.ndim], known.axes)
     facts = {"kind": "decoupling", "hop": hop, "draws": max(at, default=0), "seed": seed}
-    ds = xr.Dataset(variables, coords, made_from(strat, operator) | facts)
+    ds = xr.Dataset(variables, node_coordinates(strat.graph) | known.axes, made_from(strat, operator) | facts)
     for name in variables:
         ds[name].attrs["long_name"] = LONG_NAMES[name]
     return ds
@@ -127,17 +121,14 @@ class _Index:
 
     def __init__(self, surrogates: Surrogates, cutoff: float | None) -> None:
         self.surrogates, basis = surrogates, surrogates.basis
-        columns = surrogates.values if surrogates.root is None else surrogates.values * surrogates.root[:, None]
-        squares = np.sum(columns**2, axis=0)
-        self.floor = ROUNDING * float(np.sqrt(squares.sum()))
+        self.floor = ROUNDING * float(np.linalg.norm(surrogates.coefficients))
         spaces = basis.eigenspace
         values = (np.bincount(spaces, basis.values) / np.bincount(spaces))[spaces]  # rounding tells no two apart
         if cutoff is None:
             energy = np.bincount(spaces, np.sum(surrogates.coefficients**2, axis=1))
             if not energy.sum() > 0:
-                raise OptionError(
-                    "The signal is zero on every node of a snapshot, and zero has no frequencies; leave it out."
-                )
+                words = "The signal is zero on every node of a snapshot, and zero has no frequencies"
+                raise OptionError(f"{words}; leave it out.")
             self.low = spaces <= int(np.searchsorted(np.cumsum(energy), HALF * energy.sum(), side="left"))
         else:
             self.low = values <= cutoff + basis.tolerance * basis.norm

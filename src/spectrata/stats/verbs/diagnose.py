@@ -117,7 +117,6 @@ def found_in(reading: Reading, given: Any = "degree", draws: int | None = None, 
 
 
 def in_words(results: Results) -> Findings:
-    """The findings of tests that were made."""
     reading, name = results.reading, results.given
     found = [replace(one, text=sentence(one, name)) for one in _tests(results)]
     notes = [reading.note, NO_P.format(reading.snapshot_kind) if reading.is_watched else ""]
@@ -132,22 +131,21 @@ def in_words(results: Results) -> Findings:
 
 def _tests(results: Results) -> Iterator[Finding]:
     """One finding for every test, in the order of columns, snapshots, statistics and hops."""
-    reading, made, words = results.reading, results.made, results.verdicts()
+    reading, (free, held), words = results.reading, results.made, results.verdicts()
     p, p_given = results.decides
-    numbers = {"value": made.value, "chance_low": made.chance.low, "chance_high": made.chance.high}
-    numbers |= {"p": made.chance.p, "p_family": p, "value_given": made.value_given}
-    numbers |= {"p_given": made.given.p, "p_family_given": p_given}
-    rejects, tail = p <= LEVEL, made.chance.tail
-    both = rejects & (p_given <= LEVEL) & (tail == made.given.tail)
+    numbers = {"value": free.value, "chance_low": free.low, "chance_high": free.high, "p": free.p, "p_family": p}
+    numbers |= {"value_given": held.value, "p_given": held.p, "p_family_given": p_given}
+    rejects = p <= LEVEL
+    both = rejects & (p_given <= LEVEL) & (free.tail == held.tail)
     tested = bool(results.draws or np.isfinite(p).any())
     times: tuple[Any, ...] = reading.snapshots or (None,)
     for c, t, s, h in np.ndindex(len(reading.columns), len(times), len(STATISTICS), len(reading.hops)):
         at = (s, t, c, h)
-        if s > 0 and np.isnan(made.value[at]):
+        if s > 0 and np.isnan(free.value[at]):
             continue
         # The tail of p; a share below chance has no word of its own.
-        kind, word = KINDS[STATISTICS[s]].get(int(tail[at]) if rejects[at] else 0, "chance"), str(words[at])
-        if np.isnan(made.value[at]) or (s == 0 and results.complete[c, h]):
+        kind, word = KINDS[STATISTICS[s]].get(int(free.tail[at]) if rejects[at] else 0, "chance"), str(words[at])
+        if np.isnan(free.value[at]) or (s == 0 and results.complete[c, h]):
             kind, word = "undefined", str(results.status[t, c, h])
         elif not tested or (s > 0 and np.isnan(p[at])):
             kind, word = "described", ""

@@ -68,8 +68,7 @@ def homophily(
     References
     ----------
     Pei et al., Geom-GCN, ICLR 2020. Lim et al., Large scale learning on non-homophilous graphs, NeurIPS 2021. Platonov
-    et al., Characterizing graph datasets for node classification: homophily-heterophily dichotomy and beyond, NeurIPS
-    2023.
+    et al., NeurIPS 2023: see :func:`spectrata.correlogram`.
 
     Examples
     --------

@@ -9,35 +9,28 @@ from spectrata.core.stratification import Stratification
 from spectrata.errors import HopError, OptionError, argument, shown, warn
 from spectrata.inputs.graphs import as_graph
 from spectrata.kernels.backend import NUMPY, backend_of
+from spectrata.stats.nulls.given import is_by_number
 
 ALL_HOPS = 4_000  # nodes above which hops=None reads the first three hops
 NEAR_HOPS = 20_000  # and above which it reads hop 1
 
 
 def at_hops(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stratification:
-    """The strata of a graph at some hops; of a stratification those that it has.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> strat = Stratification(nx.path_graph(6), 4)
-    >>> at_hops(strat, 2, None).hops, at_hops(strat, [3], None).hops, at_hops(strat, None, None).hops
-    ((1, 2), (3,), (1, 2, 3, 4))
-    """
+    """The strata of a graph at some hops; of a stratification those that it has."""
     if not isinstance(graph, Stratification):
         return as_stratification(graph, hops, weights=weights)
     if weights is not None:
         raise OptionError("A Stratification has its graph read already; leave out weights, or give the graph itself.")
     if hops is None:
         return graph
-    by_number = all(isinstance(hop, int) for hop in graph.hops)
+    by_number = is_by_number(graph)
     if isinstance(hops, Iterable) and not by_number:  # intervals of distance, by their labels
         asked: Any = [hops] if isinstance(hops, str) else list(hops)
     else:
         asked = asked_hops(hops)
-    numbers = graph.hops if by_number else range(1, len(graph.hops) + 1)
-    upto = [hop for hop, number in zip(graph.hops, numbers, strict=True) if isinstance(asked, int) and number <= asked]
-    kept = upto if isinstance(asked, int) else asked
+    kept = asked
+    if isinstance(asked, int):
+        kept = [hop for at, hop in enumerate(graph.hops, start=1) if (hop if by_number else at) <= asked]
     lost = [hop for hop in kept if hop not in graph.hops]
     if lost or not kept:
         what = shown(lost[0]) if lost else f"up to {asked}"

@@ -7,12 +7,11 @@ import numpy as np
 
 from spectrata.inputs.numbers import whole
 from spectrata.stats.labelled import labelled
-from spectrata.stats.nulls.columns import STEPS, run_columns
 from spectrata.stats.nulls.correction import adjust
 from spectrata.stats.nulls.given import Covariates, read_given
-from spectrata.stats.nulls.stopping import Chance, looks
-from spectrata.stats.observation import Observation
-from spectrata.stats.statistics.local import LocalLikeness
+from spectrata.stats.nulls.stopping import STEPS, Chance, looks, run_columns
+from spectrata.stats.observation import NO_VARIANCE, Observation
+from spectrata.stats.statistics.pairs import LocalLikeness
 from spectrata.stats.testing import verdicts
 from spectrata.stats.verbs.hops import at_hops
 from spectrata.stats.verbs.reading import Reading, read
@@ -68,9 +67,7 @@ def local(
     Parameters
     ----------
     graph : graph-like, path or Stratification
-    signal : array, mapping, DataFrame, DataArray, tensor or path
-        Numbers, vectors or texts, as for :func:`spectrata.correlogram`.
-    hops, labels, columns, metric, weights, given
+    signal, hops, labels, columns, metric, weights, given
         As for :func:`spectrata.correlogram`.
     draws : int, optional
         Orders; by default 999, and 9,999 for nodes whose p is small.
@@ -118,7 +115,6 @@ def local(
 
 
 def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> "xr.Dataset":
-    """Test every node of a reading."""
     strat = reading.strat
     covariates = read_given(given, strat, reading.table)
     at = looks(strat.graph.n_nodes, draws)
@@ -149,7 +145,7 @@ def _tested(obs: Observation, covariates: Covariates | None, at: tuple[int, ...]
     pairs, free = obs.pairs, LocalLikeness(obs)
     found: dict[str, Any] = {"r": free.value, "participation": pairs.k}
     if not free.is_defined:
-        return found | {"status": "no variance among nodes with a pair"}
+        return found | {"status": NO_VARIANCE}
     found["status"] = np.where(np.isnan(free.unit), "at the mean of all ends", "ok")
     chance = _chance(free, at, seed)
     found |= _facts_of(chance, "") | {"side": np.sign(free.own[:, 0])}

@@ -22,7 +22,7 @@ from spectrata.inputs.readers.signal_objects import is_missing
 from spectrata.inputs.signals import as_signal
 from spectrata.results.notebook import html_table
 from spectrata.stats.cross_validation import FOLDS, Scores, Target, corrected_error, cross_validate
-from spectrata.stats.nulls.rewiring import swap_edges
+from spectrata.stats.nulls.surrogates import swap_edges
 from spectrata.stats.verbs.write_back import write_back
 from spectrata.stats.views import ALONE, NO_GRAPH, SECOND, VIEWS, Neighbourhood, chosen_views, make_view
 
@@ -74,10 +74,7 @@ class Probe:
 
     @property
     def family(self) -> str:
-        """The family of models that fits: "no graph", "low-pass", "beside neighbours", "exact hops"; "" if not judged.
-
-        "no graph" where no gain was found; where degrees explain the gain, the family that can read degrees.
-        """
+        """The models that fit: "no graph", "low-pass", "beside neighbours" or "exact hops"; "" if not judged."""
         if self.verdict == "too few training nodes":
             return ""
         return NO_GRAPH if self.verdict == "no gain found" else VIEWS[self.best].family
@@ -92,11 +89,9 @@ class Probe:
         """The result in plain words."""
         name = self.target.score_name
         if self.verdict == "too few training nodes":
-            return (
-                f"Not judged: the smallest class has {self.target.counts.min()} training nodes, and {LEAST_PER_CLASS} "
-                "are needed. Label more nodes, join classes, or leave small ones out of train. Highest in the table: "
-                f"{self.best}."
-            )
+            words = f"Not judged: the smallest class has {self.target.counts.min()} training nodes, and"
+            words += f" {LEAST_PER_CLASS} are needed. Label more nodes, join classes, or leave small ones out of train."
+            return f"{words} Highest in the table: {self.best}."
         alone = _mean(self.alone)
         if self.verdict == "no gain found":
             chance = 0.5 if name == "AUC" else 0.0
@@ -151,13 +146,14 @@ def probe(
     Each view of the features is scored by cross-validation of a regularised linear model on the training nodes:
     the features alone, averaged over neighbours by the operator S of GCN, beside their neighbours' mean, and others.
     Neighbours help where the gain over the features alone exceeds two corrected standard errors, with the view chosen
-    inside the folds, and exceeds the gain on every rewired graph with the same degrees.
+    inside the folds, and the gain on every rewired graph with the same degrees.
 
     Parameters
     ----------
     graph : graph-like, path or Stratification
     features : array, sparse matrix, DataFrame, tensor or path
-        One row per node, as for :func:`spectrata.spectra`. The features of all nodes are used.
+        One row per node, as for :func:`spectrata.spectra`. The features of all nodes are used: the estimate is
+        transductive.
     labels : array, mapping, Series, or the name of a node attribute
         Classes (text, whole numbers, truth values) or numbers. Only the labels of training nodes are read.
     train : sequence of nodes or boolean mask, optional
@@ -167,7 +163,7 @@ def probe(
     views : iterable of str, optional
         Some of the views; "features alone" is always among them.
     weights
-        Edge weights, as for :func:`spectrata.spectra`.
+        As for :func:`spectrata.spectra`.
     repeats : int, optional
         How often the 5 folds are drawn; by default up to 5, as many as take about a minute.
     rewired : int
@@ -185,8 +181,7 @@ def probe(
     -----
     The score is the ROC AUC, one class against the rest, averaged over classes, or R2. The model is a logistic
     regression with C = .05 (ridge regression for numbers) on at most 128 singular directions of the features,
-    standardised in each training fold, and at most 10,000 training nodes. The singular directions use the features of
-    all nodes, and so do the views: the estimate is transductive.
+    standardised in each training fold, and at most 10,000 training nodes.
 
     Examples
     --------
@@ -253,8 +248,7 @@ def probe(
 def _chosen(names: tuple[str, ...], scores: Scores) -> str:
     """Choose the best view of the simplest family that has one within a standard error of the highest score.
 
-    The one-standard-error rule of Breiman et al. (Classification and Regression Trees, 1984), with the corrected error
-    of the paired difference; families from the simplest: no graph, low-pass, beside neighbours, exact hops.
+    The rule of Breiman et al. (Classification and Regression Trees, 1984), with the error of the paired difference.
     """
     mean = np.nanmean(scores.score, axis=1)
     top = int(np.argmax(mean))
@@ -263,16 +257,12 @@ def _chosen(names: tuple[str, ...], scores: Scores) -> str:
     return names[int(np.argmax(np.where(ranks == ranks.min(), mean, -np.inf)))]
 
 
-# ---- inputs
-
-
 def _features(features: Any, graph: Graph, seed: int) -> np.ndarray:
     """Read features ``(n, d)``, dense or sparse, in the graph's order, on at most 128 of their singular directions."""
     if sp.issparse(features):
         if features.shape[0] != graph.n_nodes:
-            raise NodeCountError(
-                f"The features have {features.shape[0]} rows, but the graph has {graph.n_nodes} nodes."
-            )
+            words = f"The features have {features.shape[0]} rows"
+            raise NodeCountError(f"{words}, but the graph has {graph.n_nodes} nodes.")
         x: Any = sp.csr_array(features, dtype=np.float64)
     else:
         known = as_signal(features, graph)
@@ -329,13 +319,11 @@ def training_rows(train: Any, graph: Graph) -> np.ndarray:
     if given.dtype == bool:
         if given.shape != (graph.n_nodes,):
             raise NodeCountError(f"train is a mask of shape {given.shape}, but the graph has {graph.n_nodes} nodes.")
-        rows = np.flatnonzero(given)
-    else:
-        unknown = [node for node in given.tolist() if node not in graph.row]
-        if unknown:
-            raise UnknownNameError(f"train names {shown(unknown[0])}, which is not a node of the graph.")
-        rows = np.unique(np.array([graph.row[node] for node in given.tolist()], dtype=np.int64))
-    return rows
+        return np.flatnonzero(given)
+    unknown = [node for node in given.tolist() if node not in graph.row]
+    if unknown:
+        raise UnknownNameError(f"train names {shown(unknown[0])}, which is not a node of the graph.")
+    return np.unique(np.array([graph.row[node] for node in given.tolist()], dtype=np.int64))
 
 
 def _as_numbers(values: list[Any], from_file: bool) -> np.ndarray | None:
@@ -347,9 +335,6 @@ def _as_numbers(values: list[Any], from_file: bool) -> np.ndarray | None:
     except (TypeError, ValueError):
         return None
     return found if np.isfinite(found).all() else None
-
-
-# ---- numbers in sentences
 
 
 def _number(value: float) -> str:

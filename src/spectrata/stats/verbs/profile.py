@@ -59,7 +59,6 @@ class Profile:
 
     @property
     def hops(self) -> tuple[Any, ...]:
-        """Hops of the strata."""
         return self.strat.hops
 
     @cached_property
@@ -90,10 +89,7 @@ class Profile:
 
     @cached_property
     def chance(self) -> "xr.Dataset | None":
-        """Shares of energy with their chance interval, as from :func:`spectrata.calibrate`, of the shown columns.
-
-        By eigenspace, above 300 components in 30 bins.
-        """
+        """Shares of energy with their chance interval, from :func:`spectrata.calibrate`, by eigenspace or in bins."""
         from spectrata.stats.verbs.calibrate import calibrate
 
         if self._gft is None:
@@ -131,10 +127,7 @@ class Profile:
         return edges[np.sort(np.random.default_rng(self.seed).choice(len(edges), most, replace=False))]
 
     def pair_parts(self, column: Column, time: int, hop: Any, pairs: np.ndarray) -> np.ndarray:
-        """Parts of some pairs in r ``(s,)``: their weighted mean over all pairs of the hop is r.
-
-        Labels: 1 for two nodes of a class, -1 for others. NaN where a node has no value.
-        """
+        """Parts of some pairs in r ``(s,)``, whose weighted mean is r; 1 and -1 for labels; NaN where a value lacks."""
         known = pairs_of(self.strat, hop, column.rows)
         found = np.full((self.strat.graph.n_nodes, column.values.shape[2]), np.nan)
         if not len(known.ends) or column.lacks(time):
@@ -147,15 +140,7 @@ class Profile:
         return np.sum(found[pairs[:, 0]] * found[pairs[:, 1]], axis=1) * known.total / ends.variation[0]
 
     def headline(self, name: str = "", column: Any = None, snapshot: Any = None) -> str:
-        """The answer in one line; ``name`` is that of the signal.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> found = profile(nx.karate_club_graph(), "club", weights=False)
-        >>> found.headline("club")
-        'club: alike up to 2 hops, unlike at 3 and 4 hops'
-        """
+        """The answer in one line; ``name`` is that of the signal."""
         diameter = self.strat.diameter
         words = likeness_words(self.of(column, snapshot), None if diameter is None else int(diameter))
         return f"{name}: {words}" if name else words[0].upper() + words[1:]
@@ -237,9 +222,8 @@ def _tested(reading: Reading, asked: dict[str, Any], result: Any = None) -> Prof
 def _of_run(ds: "xr.Dataset", asked: dict[str, Any]) -> Profile:
     layers = layers_of(ds)
     if "magnitude" not in layers:
-        raise ResultError(
-            "This run holds no spectra, and so no graph; use w.report(path), or watch with algorithms='gft'."
-        )
+        words = "This run holds no spectra, and so no graph"
+        raise ResultError(f"{words}; use w.report(path), or watch with algorithms='gft'.")
     try:
         reading = of_result(layers, None, "auto", "joint")
     except SpectrataError:  # without a signal

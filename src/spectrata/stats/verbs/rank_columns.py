@@ -8,7 +8,7 @@ import numpy as np
 
 from spectrata._version import __version__
 from spectrata.core.stratification import Stratification
-from spectrata.stats.describe.levels import band_groups
+from spectrata.stats.describe.levels import level_groups
 from spectrata.stats.nulls.stopping import LEVEL, LOOKS
 from spectrata.stats.observation import pairs_of
 from spectrata.stats.statistics.shares import BANDS, LEAST_COMPONENTS, MOST_NODES
@@ -67,10 +67,9 @@ def rank_columns(
 
     Notes
     -----
-    Columns are ordered by p, and where p is the smallest that the permutations can give, by ``effect``. ``reach``
-    selects the columns that are alike or unlike and tests their farther hops in order: a hop passes if both p are at
-    most .05 times the share of columns that are selected, and the first that fails ends the reach (Benjamini and
-    Bogomolov 2014).
+    Columns are ordered by p, and where p is the smallest that the permutations can give, by ``effect``. The farther
+    hops of the columns that are alike or unlike are tested in order: a hop passes if both p are at most .05 times the
+    share of these columns, and the first that fails ends the reach (Benjamini and Bogomolov 2014).
 
     Examples
     --------
@@ -100,15 +99,15 @@ def ranked(results: Results, reach: np.ndarray) -> "pd.DataFrame":
     """The columns of some tests, ranked at their first hop; of several snapshots the last counts."""
     import pandas as pd
 
-    reading, made = results.reading, results.made
-    numbers = {"r": made.value, "chance_low": made.chance.low, "chance_high": made.chance.high, "p": made.chance.p}
-    numbers |= {"q": results.q[0], "p_given": made.given.p, "q_given": results.q[1], "r_given": made.value_given}
+    reading, (free, held) = results.reading, results.made
+    numbers = {"r": free.value, "chance_low": free.low, "chance_high": free.high, "p": free.p, "q": results.q[0]}
+    numbers |= {"p_given": held.p, "q_given": results.q[1], "r_given": held.value}
     first = {name: array[0, -1, :, 0] for name, array in (numbers | {"verdict": results.verdicts()}).items()}
     r, low, high = (first[name] for name in ("r", "chance_low", "chance_high"))
     table = pd.DataFrame({"column": [one.name for one in reading.columns], "hop": reading.hops[0], **first})
     table["effect"] = (r - (low + high) / 2) / np.where(high > low, high - low, np.nan)
     table["reach"], table["scale"] = reach, _scale(reading, _chosen(results))
-    for name, array in (("near_level", results.near_level), ("p_from_tail", made.chance.by_tail)):
+    for name, array in (("near_level", results.near_level), ("p_from_tail", free.by_tail)):
         table[name] = array[0, -1, :, 0]
     table["status"] = results.status[-1, :, 0]
     table = table[[*SHOWN_FIRST, *(name for name in table if name not in SHOWN_FIRST)]]
@@ -128,7 +127,7 @@ def _reach(reading: Reading, first: Results, given: Any, draws: int | None, seed
     if len(reading.hops) > 1 and len(chosen):
         made = Results(replace(reading, columns=tuple(reading.columns[at] for at in chosen)), given, draws, seed).made
         level, tail = LEVEL * len(chosen) / len(reading.columns), first.made.chance.tail[0, 0, chosen]
-        nulls = [made.chance] if first.covariates is None else [made.chance, made.given]
+        nulls = made[:1] if first.covariates is None else made
         passes = np.all([(null.p[0, 0] <= level) & (null.tail[0, 0] == tail) for null in nulls], axis=0)
         same[chosen, 1:] = passes[:, 1:]
     return reach_of(same, reading.hops)
@@ -154,7 +153,7 @@ def _scale(reading: Reading, chosen: np.ndarray) -> Any:
         weighted = np.zeros((pairs.n, obs.width))
         weighted[pairs.nodes] = obs.values[pairs.nodes] * np.sqrt(pairs.k)[:, None]
         energy = np.sum(basis.project(weighted) ** 2, axis=1)
-        band = band_groups(basis.is_zero[None], basis.eigenspace[None], basis.multiplicity[None], BANDS)[0]
+        band = level_groups(basis.axis, "band", BANDS)[0][0]
         sums, sizes = (np.bincount(band[band >= 0], some, BANDS) for some in (energy[band >= 0], None))
         found[at] = int(np.argmax(sums / np.maximum(sizes, 1))) + 1
     return pd.array(found, dtype="Int64")

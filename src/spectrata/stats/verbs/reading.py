@@ -12,6 +12,7 @@ import numpy as np
 
 from spectrata.core.stratification import Stratification
 from spectrata.errors import (
+    InputError,
     OptionError,
     ResultError,
     SignalTypeError,
@@ -83,14 +84,11 @@ class Reading:
         return self.snapshot_kind in ("layers", "epochs")
 
     def at_snapshots(self, some: list[int]) -> "Reading":
-        """Some of the snapshots."""
-
-        def cut(one: Column) -> Column:
-            undefined = None if one.undefined is None else one.undefined[some]
-            return replace(one, values=one.values[some], undefined=undefined)
-
+        lacking = [None if one.undefined is None else one.undefined[some] for one in self.columns]
+        cut = zip(self.columns, lacking, strict=True)
+        columns = tuple(replace(one, values=one.values[some], undefined=undefined) for one, undefined in cut)
         times = None if self.snapshots is None else tuple(self.snapshots[at] for at in some)
-        return replace(self, columns=tuple(map(cut, self.columns)), snapshots=times)
+        return replace(self, columns=columns, snapshots=times)
 
     def pairs(self, column: Column) -> list[Pairs]:
         """The pairs of every hop among the nodes of a column."""
@@ -118,7 +116,7 @@ def read(
     except (SignalTypeError, SignalValueError) as error:
         try:  # what is no number may be text
             found = as_labels(signal, strat.graph)
-        except SpectrataError:
+        except InputError:
             raise error from None
         if not any(isinstance(one, str) for one in found.classes):
             raise
@@ -157,10 +155,8 @@ def of_signal(strat: Stratification, known: Signal, metric: str, columns: str, z
     values, everyone = known.values, np.arange(strat.graph.n_nodes)
     width = values.shape[2]
     if columns == "separate" and metric == "angular":
-        raise OptionError(
-            f"{argument('columns', 'separate')} compares single numbers, which have no direction; leave out "
-            f"{argument('metric', 'angular')}."
-        )
+        words = f"{argument('columns', 'separate')} compares single numbers, which have no direction"
+        raise OptionError(f"{words}; leave out {argument('metric', 'angular')}.")
     if width == 0 and len(known.texts) == 1:  # one attribute or column of text
         return Reading(strat, (label_column(known.texts[0][1]),))
     if known.texts or (columns == "separate" and (width > 1 or known.columns is not None)):
@@ -183,9 +179,8 @@ def of_signal(strat: Stratification, known: Signal, metric: str, columns: str, z
 def label_column(labels: Labels, name: Any = None, snapshots: int = 1) -> Column:
     """Labels as one 0/1 column per class, on the nodes that have one."""
     if len(labels.classes) < 2:
-        raise SignalValueError(
-            f"All labels are {shown(labels.classes[0])}; a test compares classes and needs two or more of them."
-        )
+        only = shown(labels.classes[0])
+        raise SignalValueError(f"All labels are {only}; a test compares classes and needs two or more of them.")
     rows = np.flatnonzero(labels.codes >= 0)
     values = np.eye(len(labels.classes))[labels.codes[rows]]
     return Column(name, "labels", np.stack([values] * snapshots), rows, classes=labels.classes)
