@@ -14,11 +14,10 @@ from spectrata.errors import OptionError, SignalTypeError, argument
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.readers.objects import is_anndata
 from spectrata.stats.labelled import labelled
-from spectrata.stats.nulls.columns import MANY, run_columns
 from spectrata.stats.nulls.correction import over_columns
 from spectrata.stats.nulls.given import EXPLAINED, CovariateBasis, Covariates, read_given
 from spectrata.stats.nulls.orders import orders
-from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
+from spectrata.stats.nulls.stopping import LEVEL, MANY, Chance, looks, run_columns, run_family
 from spectrata.stats.nulls.surrogates import LEAST_EFFECTIVE, Surrogates
 from spectrata.stats.observation import NO_VARIANCE, Pairs, pairs_of
 from spectrata.stats.statistics.agreement import Agreement, same_node
