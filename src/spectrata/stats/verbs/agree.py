@@ -373,7 +373,7 @@ def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:
         return Chance.unknown(shape)
     every = {field.name: np.stack([getattr(one, field.name) for one in chances]) for field in fields(Chance)}
     clear, tail = (every["p_family"] > LEVEL) & ~every["near_level"], every["tail"]
-    found = {name: every[name].max(axis=0) for name in ("p", "p_family", "high", "by_tail")}
+    found = {name: every[name].max(axis=0) for name in ("value", "p", "p_family", "high", "by_tail")}
     deciding = np.argmax(np.nan_to_num(every["p"]), axis=0)[None]
     found["draws"] = np.take_along_axis(every["draws"], deciding, axis=0)[0]
     found["tail"] = np.where((tail == tail[0]).all(axis=0), tail[0], 0)
