@@ -29,7 +29,7 @@ ROOMS = [
 ]
 # Lines that a room may have.
 MOST_LINES = {
-    "kernels": 2555,
+    "kernels": 2559,
     "inputs": 3598,
     "results": 1311,
     "core": 3708,

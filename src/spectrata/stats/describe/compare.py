@@ -17,9 +17,10 @@ from spectrata.results.build import attributes_of
 from spectrata.results.schema import ZERO_DROPPED, View, view
 from spectrata.stats.describe.align import align
 from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups, merge_rules, rebuild
-from spectrata.stats.describe.spectrum import FLOOR, lengths, merge_eigenspaces, off_zero_share, rounding_floor
+from spectrata.stats.describe.spectrum import lengths, merge_eigenspaces, off_zero_share, rounding_floor
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.surrogates import exchange_signs
+from spectrata.stats.statistics.shares import FLOOR
 
 # A spectrum that varies by less than this share of its size is flat, and correlates with nothing.
 FLAT = 1e-10

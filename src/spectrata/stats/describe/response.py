@@ -16,7 +16,8 @@ from spectrata.results.build import attributes_of
 from spectrata.results.schema import View
 from spectrata.stats.describe.align import align
 from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups
-from spectrata.stats.describe.spectrum import FLOOR, lengths, rounding_floor
+from spectrata.stats.describe.spectrum import lengths, rounding_floor
+from spectrata.stats.statistics.shares import FLOOR
 
 NO_ENERGY = "undefined: no energy before or after"
 

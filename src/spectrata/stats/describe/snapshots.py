@@ -12,7 +12,8 @@ from spectrata.kernels.scaling import squarable
 from spectrata.results.build import attributes_of
 from spectrata.results.schema import NORMALIZED, ZERO_DROPPED, View, view
 from spectrata.stats.describe.align import align
-from spectrata.stats.describe.spectrum import FLOOR, lengths, normalize
+from spectrata.stats.describe.spectrum import lengths, normalize
+from spectrata.stats.statistics.shares import FLOOR
 
 OF = ("gradient_norm", "magnitude", "magnitude_norm")
 PAIRS = ("AB-AA", "AB-BB", "AA-BB")

@@ -10,8 +10,8 @@ from spectrata.kernels.scaling import LAST_DIGITS, squarable
 from spectrata.results.build import add_notes, with_long_names
 from spectrata.results.schema import FIELDS, MERGED, NORMALIZED, ZERO_DROPPED, View, check, each_graph, view
 from spectrata.stats.describe.levels import eigenspace_groups, group_reduce, level_coordinates, merge_rules
+from spectrata.stats.statistics.shares import FLOOR
 
-FLOOR = 1e-13  # shares of a signal's norm below this are rounding
 DROPPED = "zero components dropped"
 CUT_SPACE = "an eigenspace is cut: NaN"
 

@@ -13,11 +13,11 @@ import numpy as np
 from spectrata.core.stratification import Stratification
 from spectrata.kernels.scaling import squarable
 from spectrata.stats.describe.levels import level_groups
-from spectrata.stats.describe.spectrum import FLOOR
 from spectrata.stats.nulls.stopping import MANY, Chance, run_columns
 from spectrata.stats.observation import RANDOM_WALK, Ends, Observation, Pairs, moved
 from spectrata.stats.statistics.pairs import Statistic
 
+FLOOR = 1e-13  # shares of a signal's norm below this are rounding
 BANDS = 4
 LEAST_COMPONENTS = 8  # off zero, below which nothing is called smooth or rough
 # What is constant on connected parts lies at eigenvalue 0, in no band: bands are tested where one part has most pairs.

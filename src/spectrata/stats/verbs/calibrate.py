@@ -23,12 +23,20 @@ from spectrata.results.build import add_notes, attributes_of, graph_of, with_lon
 from spectrata.results.schema import MERGED, View, is_bands, view
 from spectrata.stats.describe import levels
 from spectrata.stats.describe.levels import group_reduce, level_groups
-from spectrata.stats.describe.spectrum import FLOOR, band_energy_shares
+from spectrata.stats.describe.spectrum import band_energy_shares
 from spectrata.stats.nulls.correction import TIE, adjust
 from spectrata.stats.nulls.orders import arrangements, orders
 from spectrata.stats.nulls.stopping import LEVEL, looks
 from spectrata.stats.nulls.surrogates import given_draws, permuted, rotated, swap_edges
-from spectrata.stats.statistics.shares import NUMBERS, Drawn, chance_of_shares, shares_of, with_ratio, zero_groups
+from spectrata.stats.statistics.shares import (
+    FLOOR,
+    NUMBERS,
+    Drawn,
+    chance_of_shares,
+    shares_of,
+    with_ratio,
+    zero_groups,
+)
 from spectrata.stats.verbs.reading import kept_signal
 
 NULLS = ("permutation", "rotate", "rewire")
