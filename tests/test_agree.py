@@ -269,3 +269,76 @@ def test_refusals():
         st.agree(st.Stratification(graph, 2), x, x, hops=[3])
     with pytest.raises(OptionError, match="leave out weights"):
         st.agree(st.Stratification(graph, 2), x, x, weights=False)
+
+
+# ---- given covariates
+
+
+def residuals(columns, values):
+    design = np.column_stack([np.ones(len(values)), *columns])
+    return values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
+
+
+def test_r_given_is_that_of_residuals_by_least_squares():
+    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(7, 7))
+    rng = np.random.default_rng(4)
+    z, a, b = rng.normal(size=(3, 49))
+    a, b = a + 3 * z, b + 3 * z
+    found = st.agree(graph, a, b, given=z, draws=199)
+    left = st.agree(graph, residuals([z], a), residuals([z], b), given=None, draws=199)
+    np.testing.assert_allclose(found["r_given"], left["r"], atol=1e-12)
+    assert found["verdict"].values.tolist()[0] == "not beyond covariates"
+    assert found["p_given"].sel(hop=0) > 0.05
+    assert np.isnan(left["p_given"]).all()
+    np.testing.assert_array_equal(found["p"], st.agree(graph, a, b, given=None, draws=199)["p"])
+
+
+def test_words_of_two_tests():
+    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(9, 9))
+    rng = np.random.default_rng(1)
+    z, a, noise = rng.normal(size=(3, 81))
+    assert st.agree(graph, a, -a).sel(hop=0)["verdict"].item() == "opposite"
+    hidden = st.agree(graph, a + 9 * z, a - 9 * z, given=z).sel(hop=0)
+    assert hidden["verdict"].item() == "reversed given covariates"
+    balanced = st.agree(graph, a + z, a - z * (a @ a) / (z @ z), given=z).sel(hop=0)
+    assert balanced["verdict"].item() == "agree only given covariates"
+    degree = np.array([d for _, d in graph.degree], dtype=float)
+    of_degree = st.agree(graph, degree, degree + noise).sel(hop=0)
+    assert of_degree["status"].item() == "a function of degree"
+    assert np.isnan(of_degree["p_given"])
+
+
+def test_no_verdict_depends_on_the_other_hops_of_a_call():
+    """Beyond hop 3 the participation of the tested hop is a further covariate, of that hop alone."""
+    graph = nx.barabasi_albert_graph(80, 1, seed=3)
+    a, b = np.random.default_rng(0).normal(size=(2, 80))
+    several = st.agree(graph, a, a + b, hops=[1, 3, 4, 5], draws=199)
+    for hop in (3, 4, 5):
+        alone = st.agree(graph, a, a + b, hops=[hop], draws=199)
+        for name in ("r_given", "p", "p_given"):
+            assert alone[name].sel(hop=hop).item() == pytest.approx(several[name].sel(hop=hop).item(), abs=1e-12)
+
+
+def test_draws_are_those_behind_p():
+    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(8, 8))
+    a, b = np.random.default_rng(0).normal(size=(2, 64))
+    found = st.agree(graph, a, a + b)  # p far below the level: one look
+    assert found.attrs["draws"] == 999
+    assert found["p"].sel(hop=0).item() * 1000 / 2 == pytest.approx(round(found["p"].sel(hop=0).item() * 500))
+    assert st.agree(graph, a, b, draws=99).attrs["draws"] == 99
+
+
+@pytest.mark.long
+def test_maps_that_share_a_covariate_alone_do_not_agree_given_it():
+    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(12, 12))
+    strat, kernel, rng = st.Stratification(graph, 1), smooth(graph, 6.0), np.random.default_rng(5)
+    plain = false = true = 0
+    for _ in range(40):
+        a, b, c, z = ((one / one.std()) for one in (kernel @ rng.normal(size=(144, 4))).T)
+        found = st.agree(strat, a + 2 * z, b + 2 * z, given=["degree", z], draws=399).sel(hop=0)
+        plain += found["p"].item() <= 0.05
+        false += found["p_given"].item() <= 0.05
+        true += st.agree(strat, a, a + 0.9 * c, draws=399).sel(hop=0)["verdict"].item() == "agree"
+    assert plain >= 30
+    assert false <= 6
+    assert true >= 28

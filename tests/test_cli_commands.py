@@ -93,8 +93,11 @@ def test_local_and_agree(karate):
     nodes = json.loads(run("local", "karate.txt", "table.csv", "--column", "officer", "--json").stdout)["nodes"]
     direct = st.local("karate.txt", np.loadtxt("table.csv", delimiter=",", skiprows=1)[:, 1])
     assert sum(one["r"] for one in nodes) == pytest.approx(float(direct["r"].sum()))
-    agree = run("agree", "karate.txt", "degree.npy", "degree.npy")
+    agree = run("agree", "karate.txt", "degree.npy", "degree.npy", "--given", "none")
     assert agree.stdout.startswith("The signals agree beyond their smoothness.")
+    agree = run("agree", "karate.txt", "degree.npy", "degree.npy")
+    assert agree.stdout.startswith("The signals correlate beyond their smoothness, but not beyond degree.")
+    assert "given: degree accounted for." in agree.stdout
     assert json.loads(run("agree", "karate.txt", "degree.npy", "table.csv", "--json").stdout)["rows"][0]["hop"] == 0
 
 

@@ -30,12 +30,12 @@ ROOMS = [
 # Lines that a room may have.
 MOST_LINES = {
     "kernels": 2559,
-    "inputs": 3561,
+    "inputs": 3598,
     "results": 1311,
-    "core": 3702,
+    "core": 3708,
     "bands": 2500,
     "many": 1711,
-    "stats": 8200,
+    "stats": 8462,
 }
 LONGEST = {"stats/verbs/calibrate.py": 490}  # files that are longer than 450 lines, and how long they may be
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

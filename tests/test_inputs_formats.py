@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -251,6 +252,7 @@ def anndata(**obsp: Any) -> SimpleNamespace:
         obs=pandas.DataFrame({"total": values[:, 0] * 2, "type": ["a", "b"] * 17}, index=names),
         obsm={"spatial": values / 2, "X_pca": values[:, :1], "table": pandas.DataFrame(values, index=names)},
         obsp=obsp or {"connectivities": sp.csr_matrix(nx.to_numpy_array(WEIGHTED))},
+        uns={"neighbors": {"params": {"n_neighbors": 15, "use_rep": "spatial"}}},
         obs_names=names,
         var_names=pandas.Index(["GATA1", "SOX2"]),
     )
@@ -285,6 +287,23 @@ class TestAnnData:
         with pytest.raises(UnknownNameError, match="no node attribute of that name; the graph has X, counts, spatial"):
             as_signal("GATA2", graph)
 
+    def test_a_graph_of_expression(self) -> None:
+        """Genes are alike on it by construction, which is said once, and only where genes are read."""
+        made = {"n_neighbors": 15, "metric": "euclidean"}
+        for params, told in ((made, True), (made | {"use_rep": "X_pca"}, True), (made | {"use_rep": "spatial"}, False)):
+            data = anndata()
+            data.uns = {"neighbors": {"connectivities_key": "connectivities", "params": params}}
+            graph = as_graph(data, weights=False)
+            as_signal("total", graph)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                as_signal("X", graph)
+                as_signal("GATA1", graph)
+            assert ["alike on it by construction; scanpy" in str(one.message) for one in said] == [True] * told
+        data.uns = {}
+        with pytest.warns(SpectrataWarning, match="seems to join similar expression"):
+            as_signal("X", as_graph(data, weights=False))
+
     def test_which_matrix(self) -> None:
         matrix, other = nx.to_numpy_array(WEIGHTED), nx.to_numpy_array(nx.path_graph(34))
         two = anndata(connectivities=matrix, distances=other)
@@ -297,7 +316,10 @@ class TestAnnData:
             as_graph(anndata(a_connectivities=matrix, b_connectivities=matrix))
         empty = anndata()
         empty.obsp = {}
-        with pytest.raises(GraphTypeError, match=r"obsp is empty.*scanpy\.pp\.neighbors"):
+        with pytest.raises(GraphTypeError, match=r"positions with scanpy\.pp\.neighbors\(adata, use_rep='spa"):
+            as_graph(empty)
+        empty.obsm = {}
+        with pytest.raises(GraphTypeError, match=r"obsp is empty.*scanpy\.pp\.neighbors or squidpy"):
             as_graph(empty)
         with pytest.raises(OptionError, match="exactly once"):
             as_graph(KARATE, adjacency="connectivities")

@@ -20,6 +20,7 @@ def table(**parts):
     """An object with the parts of an AnnData of three observations."""
     names = {"obs_names": pd.Index(["a", "b", "c"]), "var_names": pd.Index(["Sox2", "Actb"])}
     held = {"obsp": {"connectivities": sp.csr_array(MATRIX)}, "obsm": {}, "X": np.arange(6.0).reshape(3, 2)}
+    held["uns"] = {"neighbors": {"params": {"n_neighbors": 15, "use_rep": "spatial"}}}
     return SimpleNamespace(**(held | names | parts))
 
 

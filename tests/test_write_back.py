@@ -9,10 +9,18 @@ import pytest
 import scipy.sparse as sp
 
 import spectrata as st
-from spectrata.errors import OptionError, SpectrataWarning
+from spectrata.errors import OptionError, SignalTypeError, SpectrataWarning
 
 GRAPH = nx.convert_node_labels_to_integers(nx.grid_2d_graph(8, 8))
 ROW = np.arange(64) // 8
+
+
+class Tissue(SimpleNamespace):
+    """As much of an AnnData as is read and written."""
+
+    def __getitem__(self, rows):
+        parts = {"X": self.X[rows], "obs": self.obs.iloc[rows], "obs_names": self.obs_names[rows]}
+        return Tissue(**(vars(self) | parts | {"obsm": {name: one[rows] for name, one in self.obsm.items()}}))
 
 
 def tissue(**obsp):
@@ -21,7 +29,7 @@ def tissue(**obsp):
     rng = np.random.default_rng(0)
     values = np.column_stack([rng.normal(size=64), ROW + rng.normal(size=64), rng.normal(size=64)])
     matrix = sp.csr_matrix(nx.to_scipy_sparse_array(GRAPH, format="csr", dtype=float))
-    return SimpleNamespace(
+    return Tissue(
         X=values,
         layers={},
         obs=pd.DataFrame(index=cells),
@@ -95,3 +103,61 @@ def test_which_graph_and_which_directions():
     with pytest.warns(SpectrataWarning, match="adjacency='connectivities' takes the other graph"):
         both = st.rank_columns(tissue(connectivities=other, spatial_connectivities=near), hops=1)
     pd.testing.assert_frame_equal(both, st.rank_columns(tissue(), hops=1))
+
+
+def test_genes_with_numbers_are_read_one_by_one():
+    """Names such as Gene0, Gene1 look like the components of one vector; X of an AnnData is a table all the same."""
+    data = tissue()
+    data.var_names = data.var.index = pd.Index(["gene0", "gene1", "gene2"])
+    found = st.agree(data, "X", "gene1", draws=99)
+    assert found["r"].sel(column="gene1", hop=0).item() == pytest.approx(1.0)
+    assert {one.column for one in st.diagnose(data, hops=1, draws=99)} == {"gene0", "gene1", "gene2"}
+    assert set(st.stats.profile(data, hops=1, draws=99).ranking["column"]) == {"gene0", "gene1", "gene2"}
+    for call, words in ((st.diagnose, "diagnose"), (st.stats.profile, "profile"), (st.write_report, "write_report")):
+        with pytest.raises(OptionError, match=rf"Give the signal too: {words}\(graph, signal\)"):
+            call(GRAPH)
+
+
+def test_arguments_and_the_interval_of_chance():
+    data = tissue()
+    found = st.rank_columns(data, hops=2, given=["degree", ROW], draws=99, write=True).set_index("column")
+    assert data.var["spectrata_r_given"].to_dict() == found["r_given"].to_dict()
+    assert data.var["spectrata_chance_high"].to_dict() == found["chance_high"].to_dict()
+    wanted = {"hops": [1, 2], "weights": "None", "given": "degree, values of shape (64,)", "draws": 99, "seed": 0}
+    assert data.uns["spectrata_rank_columns"]["arguments"] == wanted | {"spectrata_version": st.__version__}
+
+
+def test_an_annotated_table_beside_another_graph():
+    """Covariates are found in its obs, and results go into it; by name, and by order where the graph has no names."""
+    data = tissue()
+    data.obs["depth"] = np.random.default_rng(3).normal(size=64)
+    named = st.Stratification.from_positions(data, bins=[0, 1, 2])
+    assert named.graph.names[:2] == ("cell0", "cell1")
+    found = st.rank_columns(named, data, given=["degree", "depth"], draws=199, write=True)
+    assert data.var.loc["grad", "spectrata_verdict"] == "alike"
+    pd.testing.assert_frame_equal(found, st.rank_columns(named, given=["degree", "depth"], draws=199))
+    plain = st.Stratification.from_positions(data.obsm["spatial"], bins=[0, 1, 2])
+    with pytest.warns(SpectrataWarning, match=r"no names, so rows \('cell0', .* follow the order"):
+        by_order = st.rank_columns(plain, data, given=["degree", "depth"], draws=199)
+    pd.testing.assert_frame_equal(found, by_order)
+    numbers = data[np.arange(64)[::-1]]  # the names of an AnnData that was made without any, in another order
+    numbers.obs_names = pd.Index([str(i) for i in reversed(range(64))])
+    by_number = st.rank_columns(plain, numbers, given=["degree", "depth"], draws=199)
+    pd.testing.assert_frame_equal(found, by_number)
+    turned = st.Stratification(nx.relabel_nodes(GRAPH.subgraph(range(64)), lambda i: f"cell{63 - i}"), 1)
+    st.local(turned, data, draws=99, write=True)
+    by_name = st.local(turned, data, draws=99)["r"].sel(hop=1, column="grad").to_series()
+    assert data.obs["spectrata_grad_r"].to_dict() == by_name.to_dict()
+    del data.obsm["spatial"]
+    with pytest.raises(SignalTypeError, match="no 'spatial'"):
+        st.Stratification.from_positions(data, bins=[0, 1])
+
+
+def test_texts_are_categories_of_objects():
+    """Anndata cannot write the text type that pandas 3 infers."""
+    data = tissue()
+    st.rank_columns(data, hops=1, draws=99, write=True)
+    st.local(data, "grad", draws=99, write=True)
+    table = data.uns["spectrata_rank_columns"]["table"]
+    for column in (data.var["spectrata_verdict"], data.obs["spectrata_verdict"], table["column"], table["status"]):
+        assert column.cat.categories.dtype == object

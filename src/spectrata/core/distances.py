@@ -14,6 +14,7 @@ from spectrata.core.strata import Strata, Stratum
 from spectrata.errors import OptionError, SignalTypeError, SignalValueError, warn
 from spectrata.inputs.canonical import checked_names
 from spectrata.inputs.graphs import Graph, as_graph, as_pairs, digest_of
+from spectrata.inputs.readers.objects import anndata_attributes, is_anndata
 from spectrata.inputs.readers.raw import RawGraph
 from spectrata.inputs.rows import NAME_HEADS
 from spectrata.kernels.backend import NUMPY, Backend
@@ -96,7 +97,8 @@ def position_strata(positions: Any, bins: Any) -> DistanceStrata:
     near = pairs[(distances <= edges[1] * (1 + ON_THE_EDGE)) & (distances > edges[0])]
     graph = as_graph(edges=as_pairs(near if len(near) else pairs), n_nodes=len(points))
     known, _ = checked_names(RawGraph(graph.edges, len(points), names))
-    graph = replace(graph, positions=points, names=known, named=names is not None)
+    held = anndata_attributes(positions) if is_anndata(positions) else graph.attributes
+    graph = replace(graph, positions=points, names=known, named=names is not None, attributes=held)
     return DistanceStrata(graph, edges, pairs, distances)
 
 
@@ -149,8 +151,12 @@ def _paths_within(graph: Graph, reach: float) -> Iterator[tuple[np.ndarray, np.n
 
 
 def _points(positions: Any) -> tuple[np.ndarray, tuple | None]:
-    """Positions ``(n, d)``, and the names of the nodes where a table has an index of names."""
+    """Positions ``(n, d)``, and the names of the nodes where a table has an index of names, or of an AnnData."""
     names = None
+    if is_anndata(positions):
+        if "spatial" not in positions.obsm:
+            raise SignalTypeError("The AnnData's obsm has no 'spatial'; give an array of positions.")
+        return _points(positions.obsm["spatial"])[0], tuple(np.asarray(positions.obs_names).tolist())
     if hasattr(positions, "index") and hasattr(positions, "to_numpy"):
         names = tuple(positions.index.tolist())
         names = None if names == tuple(range(len(names))) else names  # rows are not named

@@ -137,8 +137,8 @@ class Stratification:
 
         Parameters
         ----------
-        positions : array or DataFrame, shape (n, d)
-            Coordinates of the nodes; the index of a DataFrame names them.
+        positions : array or DataFrame, shape (n, d), or AnnData
+            Coordinates of the nodes; the index of a DataFrame names them. Of an AnnData ``obsm["spatial"]``.
         bins : sequence of float
             Edges of the bins, ascending, from 0 or more. Points at the same place are in no bin.
         **settings

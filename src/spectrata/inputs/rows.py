@@ -154,6 +154,14 @@ def warn_of_order(signal: Any, graph: Nodes, what: str = "signal") -> None:
     warn(f"{held} no names, so its {order}; give a mapping, a Series or a table with names to match by name.")
 
 
+def follows_order(labels: Sequence[Hashable] | None, graph: Nodes) -> bool:
+    """Whether rows with names go by the order of a graph whose nodes have none, which is warned of."""
+    if labels is None or graph.named or not {*map(str, labels)}.isdisjoint(map(str, graph.names)):
+        return False
+    warn(f"The graph's nodes have no names, so rows ({some_names(labels[:3])}, ...) follow the order of its nodes.")
+    return True
+
+
 # ---- tables
 
 

@@ -7,7 +7,7 @@ plain differences have the length of the gradient (Def. 2 of the paper).
 import os
 import re
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from spectrata.errors import (
 from spectrata.inputs import rows
 from spectrata.inputs.labels import Labels, coded
 from spectrata.inputs.numbers import one_of
+from spectrata.inputs.readers.objects import is_anndata
 from spectrata.inputs.readers.raw import RawSignal, RawTable
 from spectrata.inputs.readers.signal_files import read_signal
 from spectrata.inputs.readers.signal_objects import attribute_signal, recognise_signal, several_attributes
@@ -109,7 +110,7 @@ def as_signal(signal: Any, graph: rows.Nodes, nodes: str | None = None, texts: b
         "" if raw.snapshot_name == "snapshot" else f"{raw.snapshot_name}s",
         raw.columns,
         rounding=float(np.finfo(raw.values.dtype).eps) if raw.values.dtype.kind == "f" else DOUBLE,
-        reading="joint" if raw.joint or not has_names(raw.columns) else "separate",
+        reading="separate" if raw.table or (has_names(raw.columns) and not raw.joint) else "joint",
         texts=tuple((name, coded(cells)) for name, cells in words),
     )
 
@@ -130,7 +131,9 @@ def _read(signal: Any, graph: rows.Nodes, nodes: str | None, texts: bool) -> Raw
         raw, what = rows.place_table(found, graph, nodes, texts), "table"
     else:
         raw, what = rows.leave_names(found, nodes), "signal"
-    if raw.names is None and nodes is None:
+    if is_anndata(signal) and rows.follows_order(raw.names, graph):
+        raw = replace(raw, names=None)
+    elif raw.names is None and nodes is None:
         rows.warn_of_order(signal, graph, what)
     return raw
 

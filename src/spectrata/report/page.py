@@ -18,6 +18,7 @@ from spectrata.report.shown import Report
 from spectrata.results.schema import view
 from spectrata.stats.verbs.diagnose import is_watched
 from spectrata.stats.verbs.profile import Profile, profile
+from spectrata.stats.verbs.reading import signal_or_table
 
 SCRIPTS = ("data.js", "charts.js", "graph.js", "cards.js", "columns.js", "run.js", "details.js", "main.js")
 
@@ -92,6 +93,8 @@ def _profiled(graph: Any, signal: Any, asked: dict[str, Any], labels: bool) -> P
         graph = as_result(graph)
     if hasattr(graph, "data_vars") and not is_watched(graph):
         view(graph).require_components("a report")
+    if not hasattr(graph, "data_vars"):
+        signal = signal_or_table(graph, signal, "write_report")
     return profile(graph, signal, labels=labels, **asked)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from spectrata.cli import options
-from spectrata.cli.options import COLUMN, INPUT, GraphOptions, option, read_columns
+from spectrata.cli.options import COLUMN, INPUT, Chance, GraphOptions, option, read_columns
 from spectrata.cli.render import CHANCE, Meter, as_json, row_table, text
 
 SHOWN = 20  # rows of the table
@@ -19,19 +19,19 @@ def agree(
     graph: GraphOptions,
     a: Annotated[str, A],
     b: Annotated[str, B],
+    chance: Chance,
     column_a: list[str] | None = COLUMN_A,
     column: list[str] | None = COLUMN,
     columns: str = option("auto", INPUT, "auto|joint|separate", "Columns as one vector per node, or each by itself."),
     metric: str = option("auto", INPUT, "auto|angular|euclidean", "Compare vectors by direction or by distance."),
     null: str = NULL,
-    draws: int | None = options.DRAWS,
-    seed: int = options.SEED,
     json: bool = options.JSON,
 ) -> None:
     """Test whether two signals agree beyond what their smoothness explains."""
     from spectrata.cli.describe import NAMES, graph_line, rows_of, statuses
     from spectrata.stats.describe.sizes import graph_facts
     from spectrata.stats.findings.answers import agree_sentence
+    from spectrata.stats.findings.sentences import covariate_names, listed
     from spectrata.stats.verbs.agree import agree as compute
 
     with Meter() as progress:
@@ -39,7 +39,7 @@ def agree(
         strat = graph.read(progress=progress)
         progress("drawing surrogates", 0.2)
         one, other = (read_columns(of, strat, some) for of, some in ((a, column_a), (b, column)))
-        ds = compute(strat, one, other, None, columns=columns, metric=metric, null=null, draws=draws, seed=seed)
+        ds = compute(strat, one, other, None, columns=columns, metric=metric, null=null, **chance.arguments())
     rows: list[dict[str, Any]] = rows_of(ds)
     if json:
         as_json({"command": "agree", "graph": graph.graph, "a": a, "b": b, **ds.attrs, "rows": rows})
@@ -48,7 +48,11 @@ def agree(
     text(graph_line(graph_facts(strat, graph.graph)))
     rows = sorted(rows, key=lambda row: (row["p"] != row["p"], row["p"])) if "column" in ds.dims else rows
     rows, decides = rows[:SHOWN], "q" if "q" in rows[0] else "p_family"
+    names = covariate_names(chance.arguments()["given"])
     columns_shown = {"column": "column", "hop": "hop", "verdict": "verdict", "r": "r", "chance": CHANCE}
-    row_table(rows, columns_shown | {decides[0]: decides}, left=NAMES)
-    text("hop 0: the same node; hop K: one signal at one end of a pair, the other at the other end.")
+    columns_shown |= {decides[0]: decides}
+    columns_shown |= {"r given": "r_given", f"{decides[0]} given": f"{decides}_given"} if names else {}
+    row_table(rows, columns_shown, left=NAMES)
+    known = f" given: {listed(names)} accounted for." if names else ""
+    text(f"hop 0: the same node; hop K: one signal at one end of a pair, the other at the other end.{known}")
     statuses(rows)

@@ -5,6 +5,7 @@ The libraries are recognised by what their objects can do, never imported here.
 
 import warnings
 from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -181,29 +182,49 @@ def _from_pygsp(graph: Any) -> RawGraph:
 def _from_anndata(data: Any, key: str | None) -> RawGraph:
     """Read a matrix of ``obsp``; observations are the nodes.
 
-    The matrix is ``key``, else "spatial_connectivities", "connectivities", or the only one whose name ends so. A
-    node attribute is "X", or a name in ``layers``, ``obsm`` or ``obs``, or one of ``var_names``, in this order.
+    The matrix is ``key``, else "spatial_connectivities", "connectivities", or the only one whose name ends so.
     """
-    name = _matrix_name(list(data.obsp.keys()), key)
+    name = _matrix_name(data, key)
     matrix = data.obsp[name]
     raw = (
         arrays.from_sparse(_both_ways(matrix, name))
         if arrays.is_sparse(matrix)
         else arrays.from_dense(arrays.to_numpy(matrix))
     )
-    layers, obs = getattr(data, "layers", {}), getattr(data, "obs", {})
     names = tuple(np.asarray(data.obs_names).tolist())
     if len(names) != raw.n_nodes:
         words = f"The AnnData has {len(names)} obs_names for a matrix of {raw.n_nodes} rows"
         raise GraphTypeError(f"{words}; give every row one name.")
-    attributes = Columns(
-        lambda: ["X", *layers, *data.obsm, *obs, *data.var_names],
-        lambda name: _attribute(data, name),
-        labels=lambda name: list(data.var_names) if name == "X" or name in layers else None,
-    )
     places = data.obsm["spatial"] if "spatial" in data.obsm else None  # noqa: SIM401
     positions = None if arrays.is_sparse(places) else as_positions(places, raw.n_nodes)
+    attributes = anndata_attributes(data, _expression_note(data, name))
     return replace(raw, names=names, attributes=attributes, positions=positions)
+
+
+def anndata_attributes(data: Any, note: str = "") -> Columns:
+    """Values of observations, by name: "X", or one in ``layers``, ``obsm``, ``obs`` or ``var_names``, in this order.
+
+    ``note`` is what the first read of X, a layer or a gene warns of.
+    """
+    layers, obs = getattr(data, "layers", {}), getattr(data, "obs", {})
+    warn_once = cache(partial(warn, note))
+
+    def read(name: str) -> Any:
+        if note and (name in ("X", *layers) or name not in (*data.obsm, *obs)):
+            warn_once()
+        return _attribute(data, name)
+
+    names, tables = ["X", *layers, *data.obsm, *obs, *data.var_names], ("X", *layers)
+    return Columns(lambda: names, read, labels=lambda name: list(data.var_names) if name in tables else None)
+
+
+def _expression_note(data: Any, name: str) -> str:
+    """A warning where a graph joins observations of similar expression, as scanpy's does by default."""
+    used = str(getattr(data, "uns", {}).get("neighbors", {}).get("params", {}).get("use_rep", "X"))
+    if name != "connectivities" or "spatial" in used or not used.startswith("X"):
+        return ""
+    there = "; scanpy.pp.neighbors(adata, use_rep='spatial') makes a graph of positions" * ("spatial" in data.obsm)
+    return f"obsp[{name!r}] seems to join similar expression, so genes are alike on it by construction{there}."
 
 
 def _both_ways(matrix: Any, name: str) -> Any:
@@ -218,7 +239,8 @@ def _both_ways(matrix: Any, name: str) -> Any:
     return matrix + matrix.T.multiply(missing)
 
 
-def _matrix_name(keys: list[str], key: str | None) -> str:
+def _matrix_name(data: Any, key: str | None) -> str:
+    keys = list(data.obsp.keys())
     if key is not None and key not in keys:
         held = f"it has {listed(keys)}" if keys else "it is empty"
         raise OptionError(f"adjacency={shown(key)} is not in the AnnData's obsp; {held}.")
@@ -229,6 +251,9 @@ def _matrix_name(keys: list[str], key: str | None) -> str:
     if key is not None or usual or len(likely) == 1:
         return key or (usual or likely)[0]
     words = "is empty, so it holds no graph; make one with scanpy.pp.neighbors or squidpy.gr.spatial_neighbors"
+    if "spatial" in data.obsm:
+        words = "is empty; make a graph of positions with scanpy.pp.neighbors(adata, use_rep='spatial') or squidpy.gr."
+        words += "spatial_neighbors(adata), or use spectrata.Stratification.from_positions(adata, bins=[...])"
     if keys:
         words = f"has {listed(keys)} and no 'connectivities'; choose one with adjacency={keys[0]!r}"
     raise GraphTypeError(f"The AnnData's obsp {words}.")

@@ -146,6 +146,7 @@ class RawSignal:
     snapshot_name: str = "snapshot"
     columns: tuple[Any, ...] | None = None  # names of the d columns of a table
     joint: bool = False  # one vector per node although the columns have names
+    table: bool = False  # every column is a signal of its own, whatever its name
     texts: tuple[tuple[str, Sequence[Any]], ...] = ()  # columns of text: name, one value per row
     own: bool = False  # the values were made while reading, so nobody else changes them
     lines: Sequence[int] | None = None  # of the rows in their file

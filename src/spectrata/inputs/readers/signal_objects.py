@@ -38,7 +38,7 @@ def recognise_signal(signal: Any) -> RawSignal | RawTable:
         return _from_mapping(signal)
     if is_anndata(signal):
         names, columns = tuple(np.asarray(signal.obs_names).tolist()), column_names(list(signal.var_names))
-        return RawSignal(to_signal_array(_small_enough(signal.X, "X")), names, columns=columns)
+        return RawSignal(to_signal_array(_small_enough(signal.X, "X")), names, columns=columns, table=True)
     if module(signal) == "polars" or (module(signal) == "pyarrow" and hasattr(signal, "column_names")):
         return from_pandas(signal.to_pandas())
     return RawSignal(to_signal_array(signal))
@@ -202,7 +202,7 @@ def attribute_signal(
             raise SignalValueError(f"{example}; give every node one, or leave those nodes out of the graph.")
     try:
         columns = None if labels is None else column_names(list(labels))
-        return RawSignal(to_signal_array(values), columns=columns, joint=joint)
+        return RawSignal(to_signal_array(values), columns=columns, joint=joint, table=not joint)
     except SignalTypeError:
         raise SignalTypeError(f"{what} is not a number or a vector of one length per node; convert it first.") from None
 

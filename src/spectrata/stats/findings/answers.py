@@ -39,6 +39,8 @@ def agree_sentence(verdicts: Sequence[str], null: str) -> str:
     if len(verdicts) > 1:
         opposite = verdicts.count("opposite")
         return f"{verdicts.count('agree')} of {len(verdicts)} columns agree {beyond}, {opposite} are opposite."
+    if verdicts[0].startswith("not beyond"):
+        return f"The signals correlate {beyond}, but {verdicts[0]}."
     word = {"agree": "The signals agree", "opposite": "The signals are opposite"}.get(verdicts[0])
     return f"{word} {beyond}." if word else f"No agreement {beyond} was found ({verdicts[0]})."
 

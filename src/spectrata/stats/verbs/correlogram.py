@@ -8,8 +8,8 @@ import xarray as xr
 
 from spectrata.stats.labelled import labelled
 from spectrata.stats.testing import Results
-from spectrata.stats.verbs.reading import read
-from spectrata.stats.verbs.write_back import write_back
+from spectrata.stats.verbs.reading import read, signal_or_table
+from spectrata.stats.verbs.write_back import said_given, write_back
 
 
 def correlogram(
@@ -93,10 +93,11 @@ def correlogram(
     >>> found["verdict"].values.tolist()
     ['alike', 'chance', 'chance']
     """
+    signal = signal_or_table(graph, signal, "correlogram")
     reading = read(graph, signal, hops, weights, metric, columns, labels, nodes, "zero")
     found = dataset(Results(reading, given, draws, seed), "correlogram")
     if write:
-        write_back(graph, found, "correlogram")
+        write_back(graph, found, "correlogram", signal, {"given": said_given(given)})
     return found
 
 

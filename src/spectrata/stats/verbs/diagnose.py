@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.core.spectra import refuse_graph_arguments
-from spectrata.errors import OptionError, SpectrataError
+from spectrata.errors import SpectrataError
 from spectrata.inputs.readers.arrays import is_dataset
 from spectrata.stats.findings.finding import Finding, Findings
 from spectrata.stats.findings.sentences import hops, listed, scale_lines, sentence
@@ -16,7 +16,7 @@ from spectrata.stats.findings.watched import is_rows, is_run, layers_of
 from spectrata.stats.nulls.stopping import LEVEL
 from spectrata.stats.observation import FEW_PAIRS, moved
 from spectrata.stats.testing import STATISTICS, Results
-from spectrata.stats.verbs.reading import Reading, of_result, read
+from spectrata.stats.verbs.reading import Reading, of_result, read, signal_or_table
 
 ONE_NODE, FIVE_NODES = 0.5, 0.9  # shares of the variation above which nodes are named
 LEAST_NODES = 50  # for the five nodes
@@ -86,8 +86,7 @@ def diagnose(
         if control is not None or is_watched(graph):
             return _of_layers(graph, control)
         return found_in(of_result(graph, signal, metric, columns, nodes), given, draws, seed)
-    if signal is None:
-        raise OptionError("Give the signal too: diagnose(graph, signal).")
+    signal = signal_or_table(graph, signal, "diagnose")
     reading = read(graph, signal, hops, weights, metric, columns, labels, nodes, "zero")
     return found_in(reading, given, draws, seed)
 

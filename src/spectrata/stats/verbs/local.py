@@ -15,7 +15,7 @@ from spectrata.stats.statistics.pairs import LocalLikeness
 from spectrata.stats.testing import verdicts
 from spectrata.stats.verbs.hops import at_hops
 from spectrata.stats.verbs.reading import Reading, read
-from spectrata.stats.verbs.write_back import write_back
+from spectrata.stats.verbs.write_back import said_given, write_back
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -110,7 +110,7 @@ def local(
     reading = read(strat, signal, metric=metric, columns=columns, labels=labels, zero_vectors="zero")
     found = local_of(reading, given, draws, seed)
     if write:
-        write_back(graph, found, "local")
+        write_back(graph, found, "local", signal, {"given": said_given(given)})
     return found
 
 

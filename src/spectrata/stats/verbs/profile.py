@@ -9,7 +9,7 @@ import numpy as np
 
 from spectrata.core.spectra import refuse_graph_arguments
 from spectrata.core.stratification import Stratification
-from spectrata.errors import OptionError, ResultError, SpectrataError
+from spectrata.errors import ResultError, SpectrataError
 from spectrata.inputs.readers.arrays import is_dataset
 from spectrata.inputs.signals import Signal
 from spectrata.results.schema import view
@@ -24,7 +24,7 @@ from spectrata.stats.verbs.diagnose import diagnose, found_in, in_words, is_watc
 from spectrata.stats.verbs.hops import stratify
 from spectrata.stats.verbs.local import local_of
 from spectrata.stats.verbs.rank_columns import SIGNIFICANT, ranked, reach_of
-from spectrata.stats.verbs.reading import Column, Reading, of_result, read
+from spectrata.stats.verbs.reading import Column, Reading, of_result, read, signal_or_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -199,8 +199,7 @@ def profile(
                 raise
             return Profile(rebuild(view(graph)), None, Findings(notes=[str(problem)]), result=graph, **asked)
         return _tested(reading, asked, graph)
-    if signal is None:
-        raise OptionError("Give the signal too: profile(graph, signal).")
+    signal = signal_or_table(graph, signal, "profile")
     strat = stratify(graph, hops, weights)
     if hops is None and not isinstance(graph, Stratification):
         strat = strat.only(*strat.hops[: NEAR if strat.graph.n_nodes <= LARGE else FEW])

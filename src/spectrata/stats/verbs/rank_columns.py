@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata._version import __version__
 from spectrata.core.stratification import Stratification
 from spectrata.stats.describe.levels import level_groups
 from spectrata.stats.nulls.stopping import LEVEL, LOOKS
 from spectrata.stats.observation import pairs_of
 from spectrata.stats.statistics.shares import BANDS, LEAST_COMPONENTS, MOST_NODES
 from spectrata.stats.testing import Results
-from spectrata.stats.verbs.reading import Reading, read
-from spectrata.stats.verbs.write_back import write_back
+from spectrata.stats.verbs.reading import Reading, read, signal_or_table
+from spectrata.stats.verbs.write_back import said_given, write_back
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +48,8 @@ def rank_columns(
         As for :func:`spectrata.correlogram`; of a graph the first three hops are read by default. The first hop ranks
         the columns, and the others say how far they reach.
     write : bool
-        Put the result into the AnnData, too: ``adata.var["spectrata_r"]`` and so on, and all in ``adata.uns``.
+        Put the result into the AnnData, which may be the graph or the signal: ``adata.var["spectrata_r"]`` and so on,
+        and all, with the arguments of the call, in ``adata.uns``.
 
     Returns
     -------
@@ -79,6 +81,7 @@ def rank_columns(
     """
     if hops is None and not isinstance(graph, Stratification):
         hops = NEAR
+    signal = signal_or_table(graph, signal, "rank_columns")
     reading = read(graph, signal, hops, weights=weights, columns="separate", nodes=nodes).at_snapshots([-1])
     if not reading.separate:  # one column
         reading = replace(reading, columns=(replace(reading.columns[0], name=0),))
@@ -86,7 +89,9 @@ def rank_columns(
     results = Results(replace(reading, strat=reading.strat.only(reading.hops[0])), given, draws, seed)
     table = ranked(results, _reach(reading, results, given, draws, seed))
     if write:
-        write_back(graph, table, "rank_columns")
+        asked: dict[str, Any] = {"hops": list(reading.hops), "weights": said_given(weights), "given": said_given(given)}
+        asked |= {"draws": results.draws, "seed": seed, "spectrata_version": __version__}
+        write_back(graph, table, "rank_columns", signal, asked)
     return table
 
 

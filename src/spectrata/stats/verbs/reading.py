@@ -1,5 +1,6 @@
 """Subjects of a reading: a graph and a signal in any form become columns of numbers, vectors or labels at some hops."""
 
+import copy
 import os
 import warnings
 from collections.abc import Iterable, Sequence
@@ -27,9 +28,10 @@ from spectrata.inputs.labels import Labels, as_labels
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.readers.arrays import module
 from spectrata.inputs.readers.files import is_number, opened, suffix
+from spectrata.inputs.readers.objects import anndata_attributes, is_anndata
 from spectrata.inputs.readers.signal_files import label_name, read_label_table
 from spectrata.inputs.readers.tables import read_columns
-from spectrata.inputs.rows import is_attribute, refuse_repeated
+from spectrata.inputs.rows import is_attribute, order_of, refuse_repeated
 from spectrata.inputs.signals import DOUBLE, Signal, as_signal, potential
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.levels import rebuild
@@ -106,11 +108,7 @@ def read(
 ) -> Reading:
     """Read a graph and a signal; ``labels=True`` takes whole numbers as class codes."""
     one_of(columns, "columns", COLUMNS)
-    strat = following(stratify(graph, hops, weights), signal, graph)
-    if signal is None:
-        if "X" not in strat.graph.attributes:
-            raise OptionError("Give the signal too: only an AnnData has a table of its own.")
-        signal = "X"
+    strat = with_attributes(following(stratify(graph, hops, weights), signal, graph), signal)
     if labels:
         return Reading(strat, (label_column(as_labels(signal, strat.graph)),))
     try:
@@ -124,6 +122,30 @@ def read(
             raise
         return Reading(strat, (label_column(found),))
     return replace(of_signal(strat, known, metric, columns, zero_vectors), table=known.table or known)
+
+
+def signal_or_table(graph: Any, signal: Any, call: str) -> Any:
+    """The signal, by default the table ``X`` of an AnnData; an error names the function that was called."""
+    if signal is not None:
+        return signal
+    if is_anndata(graph) or (isinstance(graph, Stratification) and "X" in graph.graph.attributes):
+        return "X"
+    raise OptionError(f"Give the signal too: {call}(graph, signal); only an AnnData has a table of its own.")
+
+
+def with_attributes(strat: Stratification, *signals: Any) -> Stratification:
+    """The same strata, where names such as "total_counts" mean values of an AnnData that is a signal on them."""
+    data = next((one for one in signals if is_anndata(one)), None)
+    known = strat.graph
+    if data is None or known.attributes or len(data.obs_names) != known.n_nodes:
+        return strat
+    names = np.asarray(data.obs_names).tolist()
+    if known.named or {*map(str, names)} == {*map(str, known.names)}:
+        rows = order_of(names, known)
+        data = data if (rows == np.arange(len(rows))).all() else data[rows]
+    found = copy.copy(strat)
+    found.graph = replace(known, attributes=anndata_attributes(data))
+    return found
 
 
 def of_signal(strat: Stratification, known: Signal, metric: str, columns: str, zero_vectors: str) -> Reading:
