@@ -351,7 +351,9 @@ def test_a_clear_column_of_a_table_is_not_lost_to_few_orders():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(400, 14))
     values[:, 3] += 1.2 * (np.indices((20, 20)).sum(axis=0).ravel() % 2)
-    found = st.diagnose(graph, values, hops=[1], columns="separate").to_frame().query("statistic == 'r' and column == 3")
+    found = (
+        st.diagnose(graph, values, hops=[1], columns="separate").to_frame().query("statistic == 'r' and column == 3")
+    )
     more = st.diagnose(graph, values, hops=[1], columns="separate", draws=9_999).to_frame()
     assert found["verdict"].item() == "unlike"
     assert not found["near_level"].item()

@@ -6,6 +6,7 @@ drawn for some rows, one row after the other: ``(rows draws, n, d)``.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ CHUNK = 32  # smooth surrogates made by one random generator, whose counter is t
 MOST_NUMBERS = 2**21  # of a chunk: wide signals on large graphs have fewer surrogates in one
 LEAST_EFFECTIVE = 2.0  # effective components below which a signal is too smooth to judge
 ROUNDS = 20  # of edge swaps; in each every edge takes part in one proposal
+DENSE_SHARE = 0.05  # of the entries of a matrix, from which on a product with a dense one is faster
 ROUNDING = 1e-13  # share of a signal's norm below which a coefficient is rounding
 
 
@@ -126,25 +128,49 @@ class Surrogates:
         signs[self.basis.is_zero] = 1.0
         drawn = self.coefficients[:, :, None] * signs[:, None, :]
         several = np.flatnonzero((self.basis.multiplicity > 1) & ~self.basis.is_zero)
-        if self.coefficients.shape[1] == 1 and len(several):  # numbers: a random direction in each repeated eigenspace
+        if not len(several):
+            return drawn
+        if self.coefficients.shape[1] == 1:  # numbers: a random direction in each repeated eigenspace
             spaces, place = np.unique(self.basis.eigenspace[several], return_inverse=True)
             normal = rng.standard_normal((len(several), size))
             first = np.flatnonzero(np.diff(place, prepend=-1))  # components are sorted by eigenspace
             lengths = np.sqrt(np.add.reduceat(normal**2, first, axis=0))
             drawn[several, 0] = normal * (np.sqrt(self.energy[spaces])[:, None] / lengths)[place]
-        if self.coefficients.shape[1] == 1:
-            return drawn
-        for members, triangle in self._repeated:
-            frames = haar(rng.standard_normal((size, len(members), len(triangle))))
-            drawn[members] = np.einsum("bmr,rd->mdb", frames, triangle)
+        else:
+            for members, triangle in self._repeated:
+                frames = haar(rng.standard_normal((size, len(members), len(triangle))))
+                drawn[members] = np.einsum("bmr,rd->mdb", frames, triangle)
+        drawn[several] = (self._axes @ drawn[several].reshape(len(several), -1)).reshape(-1, *drawn.shape[1:])
         return drawn
 
     @cached_property
     def _repeated(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Components of each eigenspace of several dimensions, and R of the QR of their coefficients."""
-        several = np.unique(self.basis.eigenspace[(self.basis.multiplicity > 1) & ~self.basis.is_zero])
+        repeated = np.flatnonzero((self.basis.multiplicity > 1) & ~self.basis.is_zero)
+        own = np.zeros_like(self.coefficients)
+        own[repeated] = self._axes.T @ self.coefficients[repeated]
+        several = np.unique(self.basis.eigenspace[repeated])
         members = [np.flatnonzero(self.basis.eigenspace == space) for space in several if self.energy[space] > 0]
-        return [(one, np.asarray(np.linalg.qr(self.coefficients[one], mode="r"))) for one in members]
+        return [(one, np.asarray(np.linalg.qr(own[one], mode="r"))) for one in members]
+
+    @cached_property
+    def _axes(self) -> Any:
+        """Axes in each eigenspace of several dimensions that do not depend on the basis that a solver chose there.
+
+        They come from the same normal vectors, projected: p is then the same with every solver.
+        """
+        from scipy.sparse import block_diag
+
+        repeated = (self.basis.multiplicity > 1) & ~self.basis.is_zero
+        spaces, sizes = np.unique(self.basis.eigenspace[repeated], return_counts=True)
+        normal = np.random.default_rng(0).standard_normal((len(self.values), sizes.max()))
+        inside = self.basis.project(normal)
+        blocks = []
+        for space, size in zip(spaces, sizes, strict=True):
+            frame, triangle = np.linalg.qr(inside[self.basis.eigenspace == space, :size])
+            blocks.append(frame * np.where(np.diag(triangle) < 0, -1.0, 1.0))
+        found = block_diag(blocks, format="csr")
+        return found.toarray() if found.nnz > DENSE_SHARE * found.shape[0] ** 2 else found
 
 
 def haar(normal: np.ndarray) -> np.ndarray:

@@ -137,7 +137,7 @@ def agree(
         notes.append(covariates.note)
         status = _joint_status(free.status, held.status, covariates, ends)
     q, q_given = (over_columns(one.chance.p_family) for one in (free, held))
-    if len(q) > MANY:
+    if len(q) > 1:
         for one, found in ((free, q), (held, q_given)):
             one.chance.near_level[:] = one.chance.near_by_q(found, strat.graph.n_nodes)
     decides = (q, q_given) if table else (free.chance.p_family, held.chance.p_family)
@@ -347,7 +347,7 @@ def _chance(sources: Sequence[Source], ends: Sequence[Pairs], observed: np.ndarr
             found.place(some, run_columns(observed[some], partial(of, drawn, slice(None)), at))
             continue
         for column, own in enumerate(observed):
-            found.place(column, run_family(own, partial(of, drawn, column), at, n))
+            found.place(column, run_family(own, partial(of, drawn, column), at, n, columns=len(observed)))
     return found
 
 
@@ -373,7 +373,7 @@ def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:
         return Chance.unknown(shape)
     every = {field.name: np.stack([getattr(one, field.name) for one in chances]) for field in fields(Chance)}
     clear, tail = (every["p_family"] > LEVEL) & ~every["near_level"], every["tail"]
-    found = {name: every[name].max(axis=0) for name in ("value", "p", "p_family", "high", "by_tail")}
+    found = {name: every[name].max(axis=0) for name in ("value", "p", "p_family", "high", "family_draws", "by_tail")}
     deciding = np.argmax(np.nan_to_num(every["p"]), axis=0)[None]
     found["draws"] = np.take_along_axis(every["draws"], deciding, axis=0)[0]
     found["tail"] = np.where((tail == tail[0]).all(axis=0), tail[0], 0)
