@@ -25,7 +25,7 @@ from reproduction.studies.models.judging import roc_area
 from reproduction.studies.models.records import group_of
 from reproduction.studies.models.report import LEVELS as STUDY
 from reproduction.studies.tables import markdown
-from spectrata.stats.findings.verdict import FAILURES, LEVELS, MARGIN
+from spectrata.stats.findings.collapse import FAILURES, LEVELS, MARGIN
 
 KINDS = {
     "GCN": 2,
@@ -100,7 +100,7 @@ def one(task):
     import torch
     from torch.nn import functional as F
 
-    from spectrata.stats.findings.verdict import verdicts
+    from spectrata.stats.findings.collapse import verdicts
     from spectrata.torch import watch
 
     folder, name, kind, seed, epochs = task

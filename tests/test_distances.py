@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import spectrata as st
-from spectrata.core.distances import require_hops
+from spectrata.core.distance_strata import require_hops
 from spectrata.errors import HopError, InputError, OptionError, ResultError, SignalTypeError, SignalValueError
 
 LENGTHS = (lambda rng, m: rng.uniform(0.1, 3.0, m), lambda rng, m: rng.integers(1, 4, m) * 0.1)

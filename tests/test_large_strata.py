@@ -6,7 +6,7 @@ import pytest
 
 import brute
 import spectrata as st
-from spectrata.core.rows import hop_rows, stratum_bytes
+from spectrata.core.stratum_rows import hop_rows, stratum_bytes
 from spectrata.errors import HopError, MemoryEstimateError
 from spectrata.inputs.graphs import as_graph
 from spectrata.kernels import searches

@@ -13,7 +13,7 @@ from spectrata.stats.nulls.given import read_given
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.stopping import looks
 from spectrata.stats.observation import moved, observe, pairs_of
-from spectrata.stats.statistics.pairs import Likeness, Statistic, by_sums, moran, participation_ratio
+from spectrata.stats.statistics.likeness import Likeness, Statistic, by_sums, moran, participation_ratio
 from spectrata.stats.statistics.shares import bands, between_parts, shares
 from spectrata.stats.testing import Cell, run_tests, verdicts
 

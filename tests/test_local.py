@@ -9,7 +9,7 @@ import pytest
 
 import spectrata as st
 from spectrata.stats.observation import observe, pairs_of
-from spectrata.stats.statistics.pairs import LocalLikeness
+from spectrata.stats.statistics.likeness import LocalLikeness
 from strategies import regular_graph
 from test_agree import weighted
 

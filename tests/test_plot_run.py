@@ -7,7 +7,7 @@ import torch
 
 import spectrata as st
 from spectrata.errors import OptionError, ResultError
-from spectrata.stats.findings.verdict import LEVELS
+from spectrata.stats.findings.collapse import LEVELS
 from spectrata.torch import Recorder
 
 

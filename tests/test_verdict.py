@@ -9,8 +9,8 @@ import xarray as xr
 
 import spectrata as st
 from spectrata.errors import OptionError
-from spectrata.stats.findings import verdict
-from spectrata.stats.findings.verdict import LEVELS, TOO, verdicts
+from spectrata.stats.findings import collapse
+from spectrata.stats.findings.collapse import LEVELS, TOO, verdicts
 
 ROOT = Path(__file__).parents[1]
 NAMES = ("input", "convs.0", "convs.0/hidden", "convs.1/hidden", "convs.2")
@@ -61,7 +61,7 @@ def course(kind, count=200):
 
 def test_the_study_is_named_by_the_title_of_its_page():
     page = ROOT / "docs" / "activations.md"
-    assert page.read_text(encoding="utf-8").splitlines()[0] == f"# {verdict.STUDY}"
+    assert page.read_text(encoding="utf-8").splitlines()[0] == f"# {collapse.STUDY}"
 
 
 def test_the_last_hidden_layer_and_the_outputs_are_judged_each_by_its_level():
@@ -84,7 +84,7 @@ def test_rates_and_limits_are_explained_on_request():
         assert f"{100 * known.hit:.3g} % of {known.failed} failed" in one.explain()
         assert f"{100 * known.alarm:.2g} % of {known.good} good models" in one.explain()
     assert "Without a control" in found[0].explain()
-    assert [verdict.REMEDY in hidden(recent([LOW] * 5, [value] * 5)).explain() for value in (LOW, HIGH)] == [
+    assert [collapse.REMEDY in hidden(recent([LOW] * 5, [value] * 5)).explain() for value in (LOW, HIGH)] == [
         True,
         False,
     ]
@@ -99,12 +99,12 @@ def test_the_last_hidden_layer_is_the_state_that_the_outputs_are_made_of():
     ds = layers([0.5] * 5)
     for one, other in (("hidden", "layer"), ("layer", "hidden"), ("layer", "layer"), ("hidden", "hidden")):
         roles = ("snapshot", ["input", "layer", one, other, "output"])
-        assert verdict.places(ds.assign_coords(role=roles)) == {"last hidden": 3, "outputs": 4}
+        assert collapse.places(ds.assign_coords(role=roles)) == {"last hidden": 3, "outputs": 4}
     # the model returned a sum of the last layer and a state: that layer's output is not a state
     returned = ds.assign_coords(
         snapshot=[*NAMES[:4], "output"], role=("snapshot", ["input", "layer", "hidden", "layer", "output"])
     )
-    assert verdict.places(returned) == {"last hidden": 2, "outputs": 4}
+    assert collapse.places(returned) == {"last hidden": 2, "outputs": 4}
 
 
 @pytest.mark.parametrize(
@@ -272,8 +272,8 @@ def test_the_remedy_is_quoted_from_the_benchmark():
     """Counts and the remedy with the best mean on the graphs where plain models collapsed."""
     pd = pytest.importorskip("pandas")
     table = pd.read_csv(ROOT / "docs" / "models" / "remedies.csv")
-    assert f"Of {5 * len(table)} plain GCNs" in verdict.REMEDY
-    assert f"{table['collapsed'].sum()} collapsed" in verdict.REMEDY
+    assert f"Of {5 * len(table)} plain GCNs" in collapse.REMEDY
+    assert f"{table['collapsed'].sum()} collapsed" in collapse.REMEDY
     mostly = table[table["collapsed"] == 5]
     offered = mostly[["DropEdge", "PairNorm", "residual + LayerNorm"]]
     assert set(offered.idxmax(axis=1)) == {"residual + LayerNorm"}

@@ -10,16 +10,16 @@ from spectrata.bands.one_hop import MAX_COLUMNS, one_hop
 from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian, is_operator
 from spectrata.bands.result import label
 from spectrata.bands.settings import Settings, check_settings
-from spectrata.core.distances import require_hops
+from spectrata.core.distance_strata import require_hops
 from spectrata.core.operators import Laplacian
 from spectrata.core.parallel import Progress
 from spectrata.core.plan import Computing
 from spectrata.core.registry import require
 from spectrata.core.resources import gib, require_memory
-from spectrata.core.rows import hop_rows
 from spectrata.core.spectra import refuse_graph_arguments
 from spectrata.core.strata import Strata, Stratum, asked_hops, is_first_hop
 from spectrata.core.stratification import Stratification
+from spectrata.core.stratum_rows import hop_rows
 from spectrata.errors import HopError, OptionError
 from spectrata.inputs.columns import by_column
 from spectrata.inputs.device import DeviceGraph, as_device_graph, as_device_signal

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.core.resources import distance_bytes, require_memory
-from spectrata.core.rows import hop_pairs, pair_count
+from spectrata.core.stratum_rows import hop_pairs, pair_count
 from spectrata.errors import HopError, argument
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.numbers import one_of, whole_number

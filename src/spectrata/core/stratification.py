@@ -13,7 +13,7 @@ from spectrata.core.bases.basis import EigenBasis
 from spectrata.core.bases.cache import BasisCache
 from spectrata.core.bases.partial import partial_basis
 from spectrata.core.bases.solve import decompose
-from spectrata.core.distances import DistanceStrata, path_strata, position_strata
+from spectrata.core.distance_strata import DistanceStrata, path_strata, position_strata
 from spectrata.core.engine import all_hops
 from spectrata.core.hop import Hop
 from spectrata.core.memory import Memory

@@ -13,7 +13,7 @@ from spectrata.plot import reading, style
 from spectrata.plot.cells import BINS, LEVEL, RANK_AXIS, Cells, as_components, cells_of, rank_ticks
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.align import align
-from spectrata.stats.findings.verdict import places
+from spectrata.stats.findings.collapse import places
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -10,7 +10,7 @@ from spectrata.errors import ResultError
 from spectrata.plot import style
 from spectrata.plot.maps import MOST_NAMES, states
 from spectrata.plot.reading import chosen
-from spectrata.stats.findings.verdict import CONTROL, LEVELS, MEASURE, RECENT, is_layers, places, verdicts, when
+from spectrata.stats.findings.collapse import CONTROL, LEVELS, MEASURE, RECENT, is_layers, places, verdicts, when
 from spectrata.stats.findings.watched import (
     as_grid,
     is_rows,

@@ -7,7 +7,7 @@ import numpy as np
 from spectrata.plot.maps import states
 from spectrata.plot.run import WORDS
 from spectrata.plot.style import log_limits
-from spectrata.stats.findings.verdict import CONTROL, LEVELS, MEASURE, is_layers, places, when
+from spectrata.stats.findings.collapse import CONTROL, LEVELS, MEASURE, is_layers, places, when
 from spectrata.stats.findings.watched import is_run, mode_of, one_mode
 
 if TYPE_CHECKING:

@@ -11,7 +11,14 @@ from spectrata.stats.nulls.given import Covariates, read_given
 from spectrata.stats.nulls.orders import arrangements, block_orders, order_batches
 from spectrata.stats.nulls.stopping import LEVEL, MANY, Chance, looks, run_columns, run_family
 from spectrata.stats.observation import BATCH, NO_VARIANCE, Observation, Pairs, moved, observe
-from spectrata.stats.statistics.pairs import GRAM_WIDTH, Likeness, Statistic, largest_pair, moran, participation_ratio
+from spectrata.stats.statistics.likeness import (
+    GRAM_WIDTH,
+    Likeness,
+    Statistic,
+    largest_pair,
+    moran,
+    participation_ratio,
+)
 from spectrata.stats.statistics.shares import MOST_NODES, NAMES, Share, between_parts, described, shares
 from spectrata.stats.verbs.reading import Column, Reading
 

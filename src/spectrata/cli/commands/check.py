@@ -23,7 +23,7 @@ def check(
     """Check the last evaluation in RUN; exit with code 3 if a layer has collapsed, is dead or not finite."""
     from spectrata.inputs.numbers import one_of
     from spectrata.results.files import open as open_result
-    from spectrata.stats.findings.verdict import verdicts
+    from spectrata.stats.findings.collapse import verdicts
     from spectrata.stats.findings.watched import judged_pass, unfinished_passes
 
     one_of(fail_on, "fail_on", FAIL_ON)

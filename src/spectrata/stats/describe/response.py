@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from spectrata.core.distances import require_hops
+from spectrata.core.distance_strata import require_hops
 from spectrata.core.registry import EXACT, row_of
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.errors import OptionError

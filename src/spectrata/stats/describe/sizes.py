@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from spectrata.core import resources
-from spectrata.core.rows import sphere_sizes
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
+from spectrata.core.stratum_rows import sphere_sizes
 
 
 def graph_facts(strat: Stratification, source: str) -> dict[str, Any]:

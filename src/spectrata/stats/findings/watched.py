@@ -14,8 +14,8 @@ from spectrata.errors import OptionError, ResultError
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import resolve_metric
 from spectrata.results.build import made_with
+from spectrata.stats.findings.collapse import CONTROL, CONTROL_RECENT, MEASURE, RECENT, RECENT_PASSES, is_layers
 from spectrata.stats.findings.ending import scores_of
-from spectrata.stats.findings.verdict import CONTROL, CONTROL_RECENT, MEASURE, RECENT, RECENT_PASSES, is_layers
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -15,7 +15,7 @@ from spectrata.kernels.scaling import squarable
 from spectrata.stats.describe.levels import level_groups
 from spectrata.stats.nulls.stopping import MANY, Chance, run_columns
 from spectrata.stats.observation import RANDOM_WALK, Ends, Observation, Pairs, moved
-from spectrata.stats.statistics.pairs import Statistic
+from spectrata.stats.statistics.likeness import Statistic
 
 FLOOR = 1e-13  # shares of a signal's norm below this are rounding
 BANDS = 4

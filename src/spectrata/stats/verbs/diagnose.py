@@ -9,9 +9,9 @@ import numpy as np
 from spectrata.core.spectra import refuse_graph_arguments
 from spectrata.errors import SpectrataError
 from spectrata.inputs.readers.arrays import is_dataset
+from spectrata.stats.findings.collapse import is_layers, layer_table, verdicts
 from spectrata.stats.findings.finding import Finding, Findings
 from spectrata.stats.findings.sentences import hops, listed, scale_lines, sentence
-from spectrata.stats.findings.verdict import is_layers, layer_table, verdicts
 from spectrata.stats.findings.watched import is_rows, is_run, layers_of
 from spectrata.stats.nulls.stopping import LEVEL
 from spectrata.stats.observation import FEW_PAIRS, moved

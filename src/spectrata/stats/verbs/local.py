@@ -11,7 +11,7 @@ from spectrata.stats.nulls.correction import adjust
 from spectrata.stats.nulls.given import Covariates, read_given
 from spectrata.stats.nulls.stopping import STEPS, Chance, looks, run_columns
 from spectrata.stats.observation import NO_VARIANCE, Observation
-from spectrata.stats.statistics.pairs import LocalLikeness
+from spectrata.stats.statistics.likeness import LocalLikeness
 from spectrata.stats.testing import verdicts
 from spectrata.stats.verbs.hops import at_hops
 from spectrata.stats.verbs.reading import Reading, read

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from spectrata.core.distances import require_hops
+from spectrata.core.distance_strata import require_hops
 from spectrata.core.spectra import refuse_graph_arguments
 from spectrata.core.stratification import Stratification
 from spectrata.errors import NodeCountError, OptionError, SignalTypeError, SignalValueError, UnknownNameError, shown

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from spectrata.core.distances import require_hops
+from spectrata.core.distance_strata import require_hops
 from spectrata.core.hop import NOT_FINITE, OK
 from spectrata.core.plan import Computing, make_plan
 from spectrata.core.strata import asked_hops

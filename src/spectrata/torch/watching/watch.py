@@ -11,7 +11,7 @@ import torch
 from spectrata.errors import OptionError, ResultError, warn
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.results.notebook import html_list, html_table
-from spectrata.stats.findings.verdict import LEVELS
+from spectrata.stats.findings.collapse import LEVELS
 from spectrata.torch.log import make_writers
 from spectrata.torch.watching.arguments import without_messages
 from spectrata.torch.watching.evaluation import evaluation_mode, uncompiled
