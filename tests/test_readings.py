@@ -226,7 +226,7 @@ def test_undefined_and_weak_hops_say_so():
 @pytest.mark.parametrize(
     ("weights", "given", "said"),
     [
-        (False, "degree", "with degree accounted for"),
+        (False, "degree", "Column age:"),
         (True, "degree", "Degree is the sum of a node's edge weights."),
         (False, "side", "Given: side accounted for, degree not."),
         (True, ["degree", "side"], "Given: degree, side accounted for. Degree is the sum of a node's edge weights."),
