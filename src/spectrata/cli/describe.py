@@ -108,13 +108,13 @@ def print_ranking(found: "pd.DataFrame", given: Any, top: int, rest: str) -> Non
     rows = found.head(top).assign(scale=found["scale"].astype("string").fillna(""))
     names = ("column", "verdict", "r", "q", "r_given", "q_given", "reach", "scale")
     row_table(rows.to_dict("records"), {name.replace("_", " "): name for name in names}, left=NAMES)
-    scale = "; scale: where most of its energy lies, from 1 (smooth) to 4 (rough)" if any(rows["scale"]) else ""
+    scale = "; scale: from 1 (smooth) to 4 (rough)" if any(rows["scale"]) else ""
     known = covariate_names(given)
     account = f"given: {listed(known)} accounted for{'' if 'degree' in known else ', degree not'}; " if known else ""
     words = explained(rows["verdict"], "degree" if known == ["degree"] else "covariates" if known else "")
     text(f"{'; '.join(words)}.")
     text(
-        f"r: correlation between neighbours; q: false discovery rate over columns, each corrected over its own tests; "
+        f"r: correlation between neighbours; q: false discovery rate over columns; "
         f"{account}reach: the hop up to which the verdict stays{scale}."
     )
     if len(found) > top:

@@ -79,11 +79,9 @@ class Findings(Sequence[Finding]):
     hop  verdict      r  chance               p  r given  p given
       1  alike    0.718  -0.246 to 0.154  0.001    0.702    0.001
       2  alike    0.336  -0.103 to 0.056  0.001    0.340    0.001
-    alike: r above chance, also given degree. degree: number (or weight) of
-    neighbours. p: corrected over 8 tests (r and scale at each hop); chance: one hop
-    at a time.
-    Scale: smooth at hops 1 and 2; follows the main divide at hops 1 and 2. Main
-    divide: the split in two that cuts the fewest pairs.
+    alike: r above chance, also given degree. p: corrected over 8 tests of r and
+    scale; chance: one hop at a time.
+    Scale: smooth at hops 1 and 2; follows the main divide at hops 1 and 2.
     """
 
     def __init__(

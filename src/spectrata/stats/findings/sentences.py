@@ -21,7 +21,6 @@ NOT_BEYOND = "not shown beyond"  # that a test given degree does not reject is n
 SINGULAR = {"layers": "layer", "epochs": "epoch"}
 # Of each share: what a value above, at and below chance is called (the last two "than chance"), and what of it is.
 DIVIDE = "follows the main divide"
-EXPLAINED = "Main divide: the split in two that cuts the fewest pairs."
 SHARES = {
     "smooth": ("is smooth", "is not distinguishably smoother", "is less smooth", "lowest quarter of frequencies"),
     "rough": ("is rough", "is not distinguishably rougher", "is less rough", "highest quarter of frequencies"),
@@ -174,16 +173,13 @@ def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
             words += "" if one.beyond_degree or not given else f", {NOT_BEYOND} {given},"
             found.setdefault(place(one), {}).setdefault(words, []).append(one.hop)
             ends.setdefault(place(one), {}).setdefault(one.statistic, []).append(one.hop)
-    explained = False
     for where, by_words in found.items():
         both = [hop for hop in ends[where].get("smooth", ()) if hop in ends[where].get("rough", ())]
-        lacking = [hop for hop in hops_of_r.get(where, ()) if hop not in scaled[where]]
+        lacking = [hop for hop in hops_of_r.get(where, ()) if hop not in scaled.get(where, ())]
         by_words |= {BOTH_ENDS: both} if both else {}
         by_words |= {NOT_SCALED: lacking} if lacking else {}
         said = "; ".join(f"{words} at {hops(some)}" for words, some in by_words.items())
-        explain = f" {EXPLAINED}" * (DIVIDE in said and not explained)
-        explained |= bool(explain)
-        lines += wrap(f"Scale{' i' + where[1:].rstrip() if where else ''}: {said}.{explain}", WIDTH)
+        lines += wrap(f"Scale{' i' + where[1:].rstrip() if where else ''}: {said}.", WIDTH)
     return lines
 
 

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from spectrata.stats.findings.finding import Finding
 
 WIDTH, MOST_TABLES = 80, 6
-DEGREE = "degree: number (or weight) of neighbours"
 BY_BIN = "degree: number of a node's pairs in the first three bins and in the tested one"  # strata by distance
 COLUMNS = ("hop", "verdict", "r", "chance", "p", "r given", "p given")
 WORDS = {
@@ -84,8 +83,8 @@ def footnote(findings: Sequence["Finding"], given: str, tests: int) -> str:
     judged = [one for one in findings if one.statistic == "r" and one.verdict and one.kind != "undefined"]
     parts = explained((one.verdict for one in judged), given)
     text = "; ".join(parts) + "." if parts else ""
-    if given == "degree" and parts:
-        text += f" {BY_BIN if isinstance(findings[0].hop, str) else DEGREE}."
+    if given == "degree" and parts and isinstance(findings[0].hop, str):
+        text += f" {BY_BIN}."
     if any(one.p == one.p for one in findings):
         text += f" p: {correction(findings, tests)}; chance: one hop at a time."
     if given and any(one.p == one.p and one.value_given != one.value_given for one in findings):
@@ -119,8 +118,7 @@ def correction(findings: Iterable["Finding"], tests: int) -> str:
     """What the p that is shown is corrected over: the tests of a call, and over columns the false discovery rate."""
     tested = [one for one in findings if one.p == one.p]
     what = "r and scale" if any(one.statistic != "r" for one in tested) else "r"
-    what += " at each hop and snapshot" if any(one.snapshot is not None for one in tested) else " at each hop"
     if columns := len({one.column for one in tested} - {None}):
         several = f"over {columns:,} columns, each" if columns > 1 else "of one column,"
-        return f"false discovery rate (q) {several} corrected over its own tests ({what})"
-    return f"corrected over {tests:,} test{'s' if tests > 1 else ''} ({what})"
+        return f"false discovery rate (q) {several} corrected over its own tests of {what}"
+    return f"corrected over {tests:,} test{'s' if tests > 1 else ''} of {what}"
