@@ -191,3 +191,17 @@ def test_a_table_prints_its_note_above_itself():
 def test_shares_of_bands_count_the_energy_outside_their_edges():
     ds = st.band_spectra(nx.cycle_graph(4), [3.0, 1.0, 0.0, 1.0], bands=[0, 3], algorithms="gft")
     np.testing.assert_allclose(band_energy_shares(ds), [[[4.5 / 4.75]]])  # 4.5 at eigenvalue 2, and 0.25 at 4
+
+
+def test_p_is_printed_alike_by_table_and_page():
+    """A p that is half a unit of the third decimal, but for the last bit: 35 of 10,000 orders."""
+    from spectrata.report.payload import number
+    from spectrata.stats.findings.table import shown_p
+
+    for p, words in (
+        (0.0035 - 1e-18, "0.004"),
+        (0.0034999999999, "0.004"),
+        (0.00099999999999, "0.001"),
+        (0.0009, "< 0.001"),
+    ):
+        assert shown_p(p) == shown_p(number(p)) == words

@@ -26,6 +26,7 @@ WORDS = {
 
 def shown_p(p: float) -> str:
     """One number for p; nothing for NaN."""
+    p = float(f"{p:.6g}")  # as in a report, whose numbers have six digits: both then print the same third decimal
     return "" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
