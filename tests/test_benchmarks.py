@@ -177,3 +177,11 @@ def test_lattices_agree_with_their_closed_forms(monkeypatch):
 def test_checks_are_timed():
     printed = run_script("checks.py", "--nodes", 60, "--repeat", 1)
     assert len([line for line in printed.splitlines() if "residuals, orthonormality" in line]) == 4
+
+
+def test_growth_is_fitted_and_a_cluster_computes_the_same():
+    printed = run_script("growth.py", "exponents", "bands", "rank_columns", "--small")
+    slopes = [float(line.split()[-1]) for line in printed.splitlines()[1:]]
+    assert len(slopes) == 2
+    assert np.isfinite(slopes).all()
+    assert run_script("growth.py", "cluster", "--workers", 2, "--small").count(" s\n") == 5
