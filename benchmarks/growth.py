@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
