@@ -6,7 +6,7 @@ Every way of reading a graph ends here; graphs that stay on a GPU use the same c
 import os
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,28 +21,12 @@ from spectrata.errors import (
     shown,
     warn,
 )
-from spectrata.inputs.readers.arrays import module, require_rows
+from spectrata.inputs.readers.arrays import require_rows
 from spectrata.inputs.readers.raw import RawGraph
 from spectrata.inputs.weights import AGREEMENT, edge_name, edge_weights, ignored
 
-COMPILED_ENTRIES = 2**20  # from here on compiled loops save more than their loading takes
 MOST_NODES = 3_037_000_499  # two rows in one 64-bit key: more nodes than this would overflow it
 BYTES_A_NODE = 64  # its name, its place in the rows, and working space
-
-
-class Rows(NamedTuple):
-    """Compressed rows, both directions, and the weight of each edge ``x < y`` in lexicographic order."""
-
-    indptr: np.ndarray
-    indices: np.ndarray
-    weights: np.ndarray | None = None
-
-    def sealed(self) -> "Rows":
-        """The same arrays, which nobody may write to."""
-        for array in self:
-            if array is not None:
-                array.setflags(write=False)
-        return self
 
 
 # ---- what a graph must be
@@ -94,8 +78,13 @@ def warn_dropped(n_loops: int, n_repeats: int, weighted: bool) -> None:
 # ---- rows
 
 
-def canonical_rows(raw: RawGraph, names: Sequence[Hashable], weights: Any, undirected: bool) -> Rows:
-    """Drop loops and repeats, refuse directions, sort: the same for every form."""
+def canonical_rows(
+    raw: RawGraph, names: Sequence[Hashable], weights: Any, undirected: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Drop loops and repeats, refuse directions, sort: the same for every form.
+
+    Returned are compressed rows, both directions, and the weight of each edge ``x < y`` in lexicographic order.
+    """
     if raw.directed and not undirected:
         raise DirectedGraphError(
             f"The graph is directed and hop distances need an undirected graph; use {argument('undirected', True)} to "
@@ -116,7 +105,10 @@ def canonical_rows(raw: RawGraph, names: Sequence[Hashable], weights: Any, undir
     n_repeats = len(arcs) - _n_expected(raw.form, arcs, len(keys), names, undirected)
     raw.edges = arcs = np.empty((0, 2), dtype=np.int64)  # a quarter of the memory in use, not needed any more
     warn_dropped(n_loops, n_repeats, weights is None and raw.weighted)
-    return _rows_of_keys(keys, n, values)
+    x, y = np.divmod(keys, n)
+    keys = np.concatenate([keys, y * n + x])
+    keys.sort()
+    return np.searchsorted(keys, np.arange(n + 1) * n), keys % n, values
 
 
 def edge_keys(
@@ -127,20 +119,6 @@ def edge_keys(
     keys *= n
     keys += np.maximum(arcs[:, 0], arcs[:, 1])
     return (_distinct(keys), None) if weights is None else _merged(keys, weights, arcs, names)
-
-
-def _rows_of_keys(keys: np.ndarray, n: int, weights: np.ndarray | None) -> Rows:
-    if 2 * len(keys) < COMPILED_ENTRIES:
-        x, y = np.divmod(keys, n)
-        keys = np.concatenate([keys, y * n + x])
-        keys.sort()
-        return Rows(np.searchsorted(keys, np.arange(n + 1) * n), keys % n, weights)
-    from spectrata.kernels.compiled import fill_rows
-
-    indptr, indices = np.zeros(n + 1, dtype=np.int64), np.empty(2 * len(keys), dtype=np.int64)
-    np.cumsum(np.bincount(keys // n, minlength=n) + np.bincount(keys % n, minlength=n), out=indptr[1:])
-    fill_rows(keys, n, indptr[:-1].copy(), indices)
-    return Rows(indptr, indices, weights)
 
 
 def _distinct(keys: np.ndarray) -> np.ndarray:
@@ -202,27 +180,3 @@ def _n_expected(form: str, arcs: np.ndarray, n_edges: int, names: Sequence[Hasha
             f"directed; {allow} to_undirected (PyG) or to_bidirected (DGL) first."
         )
     return n_edges
-
-
-def rows_of_matrix(matrix: Any, n_nodes: int | None, weights: Any) -> Rows | None:
-    """Rows of a large scipy CSR matrix that is canonical as it is, checked in one pass; None for all others."""
-    if module(matrix) != "scipy" or getattr(matrix, "format", "") != "csr" or matrix.nnz < COMPILED_ENTRIES:
-        return None
-    n, values = matrix.shape[0], matrix.data
-    plain = isinstance(values, np.ndarray) and values.dtype.kind in "biuf"
-    if matrix.shape != (n, n) or n_nodes not in (None, n) or n * BYTES_A_NODE > _memory() or not plain:
-        return None
-    if not (weights is None or isinstance(weights, (bool, np.bool_))):
-        return None
-    indptr = matrix.indptr.astype(np.int64)
-    pointers = len(indptr) == n + 1 and indptr[0] == 0 and indptr[-1] == len(matrix.indices) == len(values)
-    if not pointers or (np.diff(indptr) < 0).any() or not np.isfinite(values).all() or not values.all():
-        return None
-    from spectrata.kernels.compiled import are_canonical
-
-    agreement = max(AGREEMENT, 4 * float(np.finfo(values.dtype).eps)) if values.dtype.kind == "f" else 0.0
-    used, merged = values.astype(np.float64) if weights else None, np.empty(len(values) // 2 if weights else 0)
-    if not are_canonical(indptr, matrix.indices, used, agreement, indptr[:-1].copy(), merged):
-        return None
-    warn_dropped(0, 0, weights is None and bool((values != 1).any()))
-    return Rows(indptr, matrix.indices.astype(np.int64), merged if weights else None)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import EdgeRangeError, NodeCountError, OptionError, argument, shown
-from spectrata.inputs.canonical import Rows, canonical_rows, check_size, checked_names, edge_keys, rows_of_matrix
+from spectrata.inputs.canonical import canonical_rows, check_size, checked_names, edge_keys
 from spectrata.inputs.numbers import flag, whole
 from spectrata.inputs.readers.graph_files import read_graph
 from spectrata.inputs.readers.objects import is_anndata, recognise
@@ -45,6 +45,11 @@ class Graph:
     # The nodes' values in row order, read from the source when asked for; a pickle has those of files only.
     attributes: Mapping[str, Any] = NO_COLUMNS
     positions: np.ndarray | None = None  # (n_nodes, 2) or (n_nodes, 3) float64: where the source places its nodes
+
+    def __post_init__(self) -> None:
+        for array in (self.indptr, self.indices, self.weights):
+            if array is not None:
+                array.setflags(write=False)
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted=True"
@@ -136,11 +141,6 @@ def as_graph(
     n_nodes = None if n_nodes is None else whole(n_nodes, "n_nodes", 0)
     if isinstance(graph, Graph):
         return _reweighted(graph, n_nodes, weights)
-    if not undirected and edges is None:
-        rows = rows_of_matrix(graph if adjacency is None else adjacency, n_nodes, weights)
-        if rows is not None:
-            n = len(rows.indptr) - 1
-            return Graph(n, rows.sealed().indptr, rows.indices, tuple(range(n)), weights=rows.weights)
     if graph is None:
         asked = replace(asked, layout="adjacency" if edges is None else "edges")
     given = next(form for form in (graph, edges, adjacency) if form is not None)
@@ -148,9 +148,9 @@ def as_graph(
     raw = _with_n_nodes(raw, n_nodes)
     check_size(raw.n_nodes)
     names, named = checked_names(raw)
-    rows = canonical_rows(raw, names, weights, undirected).sealed()
+    indptr, indices, used = canonical_rows(raw, names, weights, undirected)
     positions = raw.positions if raw.positions is not None and len(raw.positions) == raw.n_nodes else None
-    return Graph(raw.n_nodes, rows.indptr, rows.indices, names, named, rows.weights, raw.attributes, positions)
+    return Graph(raw.n_nodes, indptr, indices, names, named, used, raw.attributes, positions)
 
 
 def as_pairs(edges: np.ndarray) -> Any:
@@ -160,8 +160,7 @@ def as_pairs(edges: np.ndarray) -> Any:
 
 def _reweighted(graph: Graph, n_nodes: int | None, weights: Any) -> Graph:
     """The same structure with other weights, or with none."""
-    if n_nodes not in (None, graph.n_nodes):
-        raise _other_count(graph.n_nodes, n_nodes)
+    _check_count(graph, n_nodes)
     if weights is None or (weights is True and graph.weights is not None):
         return graph
     if weights is True or isinstance(weights, str):
@@ -170,11 +169,7 @@ def _reweighted(graph: Graph, n_nodes: int | None, weights: Any) -> Graph:
     values = edge_weights(RawGraph(graph.edges, graph.n_nodes, graph.names, form="once"), weights)
     if values is not None:
         values = edge_keys(graph.edges, graph.n_nodes, graph.names, values)[1]
-    return replace(graph, weights=Rows(graph.indptr, graph.indices, values).sealed().weights)
-
-
-def _other_count(found: int, n_nodes: int | None) -> NodeCountError:
-    return NodeCountError(f"The graph has {found} nodes, but {argument('n_nodes', n_nodes)}; leave it out.")
+    return replace(graph, weights=values)
 
 
 def _with_n_nodes(raw: RawGraph, n_nodes: int | None) -> RawGraph:
@@ -184,12 +179,14 @@ def _with_n_nodes(raw: RawGraph, n_nodes: int | None) -> RawGraph:
             words = f"The largest row is {raw.n_nodes - 1}, with only {len(raw.edges)} edges"
             raise EdgeRangeError(f"{words}: rows count from 0 without gaps; renumber the nodes, or give n_nodes.")
         return raw
-    if raw.open_ended and raw.names is None:
-        raw.n_nodes = n_nodes
-        return raw
     if raw.open_ended and all(isinstance(name, int) and 0 <= name < n_nodes for name in raw.names or ()):
         # An edge list's integer labels are rows once the user has said how many there are.
-        return replace(raw, edges=np.array(raw.names, dtype=np.int64)[raw.edges], names=None, n_nodes=n_nodes)
-    if n_nodes != raw.n_nodes:
-        raise _other_count(raw.n_nodes, n_nodes)
+        edges = raw.edges if raw.names is None else np.array(raw.names, dtype=np.int64)[raw.edges]
+        return replace(raw, edges=edges, names=None, n_nodes=n_nodes)
+    _check_count(raw, n_nodes)
     return raw
+
+
+def _check_count(found: Graph | RawGraph, n_nodes: int | None) -> None:
+    if n_nodes not in (None, found.n_nodes):
+        raise NodeCountError(f"The graph has {found.n_nodes} nodes, but {argument('n_nodes', n_nodes)}; leave it out.")

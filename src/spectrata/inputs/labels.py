@@ -1,7 +1,7 @@
 """Categorical labels of nodes, in any form, as whole numbers in the graph's row order."""
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +42,28 @@ def as_labels(labels: Any, graph: Nodes, missing: Any = None) -> Labels:
 
 def label_values(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Any, ...] | None]:
     """Labels as given and unread, in the graph's row order, None where there is none; and the order of classes."""
-    found, names, order, lines = _recognised(labels, graph)
+    names: Sequence[Hashable] | None = None
+    lines: Sequence[int] | None = None
+    given = labels
+    if is_attribute(labels, graph):
+        given = attribute(labels, graph.attributes)
+    elif isinstance(labels, (str, os.PathLike)):
+        given, names, lines = read_labels(labels, frozenset(map(str, graph.names)))
+    elif isinstance(labels, Mapping):
+        given, names = list(labels.values()), tuple(labels)
+    elif module(labels) == "xarray" and hasattr(labels, "dims"):
+        if tuple(labels.dims) != ("node",):
+            raise SignalTypeError(f"The DataArray has dimensions {list(labels.dims)}; labels have one, called 'node'.")
+        names = labels.coords["node"].values.tolist() if "node" in labels.coords else None
+    elif module(labels) == "pandas" and hasattr(labels, "index"):
+        if labels.ndim == 2 and labels.shape[1] != 1:
+            example = f", such as table[{labels.columns[0]!r}]" if labels.shape[1] else ""
+            raise SignalTypeError(f"The table has {labels.shape[1]} columns; give one column{example}.")
+        given, index = labels if labels.ndim == 1 else labels.iloc[:, 0], labels.index.tolist()
+        # An index that only counts the rows names them where the graph's nodes are numbers, or some have no label.
+        names = None if index == list(range(graph.n_nodes)) and not set(index) <= set(graph.names) else index
+    categories = getattr(given, "categories", getattr(getattr(given, "dtype", None), "categories", None))
+    order, found = None if categories is None else tuple(categories.tolist()), _listed(given)
     if names is None:
         _check_count(len(found), graph)
         if not is_attribute(labels, graph):
@@ -62,37 +83,6 @@ def _check_count(count: int, graph: Nodes) -> None:
         )
 
 
-def _recognised(
-    labels: Any, graph: Nodes
-) -> tuple[list[Any], tuple[Hashable, ...] | None, tuple[Any, ...] | None, Sequence[int] | None]:
-    """Labels, and where there are some the names of their nodes, the order of their classes, their lines in a file."""
-    names: tuple[Hashable, ...] | None = None
-    lines: Sequence[int] | None = None
-    if is_attribute(labels, graph):
-        labels = attribute(labels, graph.attributes)
-    elif isinstance(labels, (str, os.PathLike)):
-        labels, names, lines = read_labels(labels, frozenset(map(str, graph.names)))
-    elif isinstance(labels, Mapping):
-        if not labels:
-            raise SignalTypeError("The mapping is empty; give a label for some nodes.")
-        labels, names = list(labels.values()), tuple(labels)
-    elif module(labels) == "xarray" and hasattr(labels, "dims"):
-        if tuple(labels.dims) != ("node",):
-            raise SignalTypeError(f"The DataArray has dimensions {list(labels.dims)}; labels have one, called 'node'.")
-        names = tuple(labels.coords["node"].values.tolist()) if "node" in labels.coords else None
-    elif module(labels) == "pandas" and hasattr(labels, "index"):
-        if labels.ndim == 2 and labels.shape[1] != 1:
-            example = f", such as table[{labels.columns[0]!r}]" if labels.shape[1] else ""
-            raise SignalTypeError(f"The table has {labels.shape[1]} columns; give one column{example}.")
-        labels = labels if labels.ndim == 1 else labels.iloc[:, 0]
-        index = labels.index.tolist()
-        # An index that only counts the rows names them where the graph's nodes are numbers, or some have no label.
-        counted = index == list(range(graph.n_nodes)) and not set(index) <= set(graph.names)
-        names = None if counted else tuple(index)
-    categories = getattr(labels, "categories", getattr(getattr(labels, "dtype", None), "categories", None))
-    return _listed(labels), names, None if categories is None else tuple(categories.tolist()), lines
-
-
 def _listed(values: Any) -> list[Any]:
     """One value per node out of an array, a list, a tensor or a column."""
     if isinstance(values, np.ma.MaskedArray):
@@ -109,47 +99,36 @@ def _listed(values: Any) -> list[Any]:
     return list(values)
 
 
-def _checked(values: Sequence[Any], missing: Any) -> list[Label | None]:
-    """Labels as text, whole numbers or truth values; None where there is none."""
+def coded(given: Sequence[Any], missing: Any = None, order: Sequence[Any] | None = None) -> Labels:
+    """Numbers for labels in the graph's row order; classes in the order of a Categorical, of numbers, or of text."""
     if is_sparse(missing):
         raise OptionError("missing is a sparse matrix; give a label, or a list of labels.")
     one = isinstance(missing, str) or not isinstance(missing, Iterable) or getattr(missing, "ndim", 1) == 0
     left_out = frozenset(() if missing is None else [str(value) for value in ([missing] if one else missing)])
-    found: list[Label | None] = []
-    for row, value in enumerate(values):
-        value = value.item() if isinstance(value, np.generic) else value
-        value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)
-        if is_missing(value) or (isinstance(value, str) and not value.strip()) or str(value) in left_out:
-            found.append(None)
-        elif isinstance(value, (str, bool, int)):
-            found.append(value)
-        elif isinstance(value, float):
-            words = f"The label at row {row} is {value}, and labels are classes; give text or whole numbers"
-            raise SignalValueError(f"{words}, or use st.spectra for numbers that are measured.")
-        else:
-            raise SignalTypeError(f"The label at row {row} is {kind(value)}; give text, whole numbers or truth values.")
-    return found
-
-
-def coded(given: Sequence[Any], missing: Any = None, order: Sequence[Any] | None = None) -> Labels:
-    """Numbers for labels in the graph's row order; classes in the order of a Categorical, of numbers, or of text."""
-    values = _checked(given, missing)
-    keys = {_key(value) for value in values if value is not None}
-    if not keys:
-        raise SignalValueError("No node has a label; give some nodes one.")
+    keys = [_key(value, row, left_out) for row, value in enumerate(given)]
     # Whole numbers first, 0 and 1 before False and True, then text.
-    ordered = sorted(keys, key=lambda key: (0, *key, "") if isinstance(key[1], int) else (1, False, 0, key[1]))
+    classes = sorted({key for key in keys if key is not None}, key=lambda key: (isinstance(key[1], str), *key))
+    if not classes:
+        raise SignalValueError("No node has a label; give some nodes one.")
     if order is not None:
-        place = {_key(value): number for number, value in enumerate(order)}
-        ordered.sort(key=lambda key: place.get(key, len(place)))
-    code = {key: number for number, key in enumerate(ordered)}
-    codes = [-1 if value is None else code[_key(value)] for value in values]
-    return Labels(np.array(codes, dtype=np.int64), tuple(value for _, value in ordered))
+        place = {(type(value) is bool, value): number for number, value in enumerate(order)}
+        classes.sort(key=lambda key: place.get(key, len(place)))
+    code = {key: number for number, key in enumerate(classes)}
+    codes = [-1 if key is None else code[key] for key in keys]
+    return Labels(np.array(codes, dtype=np.int64), tuple(value for _, value in classes))
 
 
-def _key(value: Any) -> tuple[bool, Any]:
-    """Python takes True and 1 as one key of a dictionary; as labels they are two."""
+def _key(value: Any, row: int, left_out: Collection[str]) -> tuple[bool, Label] | None:
+    """A label with whether it is a truth value, since Python takes True for 1; None for none, or one left out."""
     value = value.item() if isinstance(value, np.generic) else value
+    value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if is_missing(value) or (isinstance(value, str) and not value.strip()) or str(value) in left_out:
+        return None
+    if isinstance(value, float):
+        words = f"The label at row {row} is {value}, and labels are classes; give text or whole numbers"
+        raise SignalValueError(f"{words}, or use st.spectra for numbers that are measured.")
+    if not isinstance(value, (str, bool, int)):
+        raise SignalTypeError(f"The label at row {row} is {kind(value)}; give text, whole numbers or truth values.")
     return type(value) is bool, value
