@@ -144,9 +144,8 @@ class Results:
     """
 
     def __init__(self, reading: Reading, given: Any, draws: int | None, seed: int, with_shares: bool = False) -> None:
-        many = [index for index, one in enumerate(reading.columns) if one.kind == "numbers"]
-        many = many if len(many) > MANY and reading.separate else []
-        n = reading.strat.graph.n_nodes
+        numbers = [index for index, one in enumerate(reading.columns) if one.kind == "numbers"]
+        many, n = numbers if len(numbers) > MANY and reading.separate else [], reading.strat.graph.n_nodes
         self.at, self.seed = looks(n, draws), seed
         if draws is None and n <= SMALL_NODES and not many:
             self.at = self.at[-1:]
@@ -158,14 +157,13 @@ class Results:
         self.facts = {name: np.full(shape[1:], np.nan) for name in ("participation", "between_parts", "moran")}
         self.complete = np.zeros(shape[2:], dtype=bool)
         self.n_pairs, self.status = np.zeros(shape[2:], dtype=np.int64), np.full(shape[1:], "ok", dtype=object)
-        together = set(many)
         if many:
             self._many_columns(many)
         for index, column in enumerate(reading.columns):
             pairs = reading.pairs(column)
             self.n_pairs[index] = [len(one.ends) for one in pairs]
             self.complete[index] = [one.is_complete for one in pairs]
-            if index not in together:
+            if not many or column.kind != "numbers":
                 self._one_column(index, column, pairs)
             self._describe(index, column, pairs)
         self.q = tuple(np.moveaxis(over_columns(np.moveaxis(one.p_family, 2, 0)), 0, 2) for one in self.made)

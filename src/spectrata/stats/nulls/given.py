@@ -99,7 +99,7 @@ def read_given(given: Any, strat: Stratification, table: Signal | None = None) -
     pieces: list[np.ndarray] = []  # numbers (n, c), and codes of categories (n,)
     names: list[str] = []
     has_degree, note = False, ""
-    for one in _several(given):
+    for one in several(given):
         if isinstance(one, str) and one == DEGREE and one not in graph.attributes:
             has_degree = True
             nearest, near = (1, (2, 3)) if is_by_number(strat) else (strat.hops[0], strat.hops[1:3])
@@ -129,7 +129,7 @@ def read_given(given: Any, strat: Stratification, table: Signal | None = None) -
     return Covariates(name, np.column_stack(numbers + indicators), blocks, by_participation, note.strip())
 
 
-def _several(given: Any) -> Sequence[Any]:
+def several(given: Any) -> Sequence[Any]:
     """The covariates of a list that holds names, arrays or tables; anything else is one of them."""
     if given is None or given is False:
         return []
@@ -140,13 +140,13 @@ def _several(given: Any) -> Sequence[Any]:
     return [given]
 
 
-def _is_frame(one: Any) -> bool:
+def is_frame(one: Any) -> bool:
     return hasattr(one, "columns") and hasattr(one, "iloc")
 
 
 def _name_of(one: Any) -> str:
     """What a covariate is called."""
-    if _is_frame(one):
+    if is_frame(one):
         return ", ".join(map(str, one.columns))
     name = one if isinstance(one, str) else getattr(one, "name", None)
     return "an array" if name is None else str(name)
@@ -154,7 +154,7 @@ def _name_of(one: Any) -> str:
 
 def by_node(one: Any, graph: Graph) -> Any:
     """A table whose first column names the nodes, with the names as its index; anything else as it is."""
-    if not _is_frame(one) or one.shape[1] < 2 or one.index.tolist() != list(range(len(one))):
+    if not is_frame(one) or one.shape[1] < 2 or one.index.tolist() != list(range(len(one))):
         return one
     first, names = set(map(str, one.iloc[:, 0])), set(map(str, graph.names))
     return one.set_index(one.columns[0]) if first <= names or names <= first else one
@@ -165,7 +165,7 @@ def _pieces_of(one: Any, graph: Graph, table: Signal | None = None) -> list[np.n
     if isinstance(one, (str, os.PathLike)) and one not in graph.attributes:
         found = _columns_by_name(str(one), graph, table)
         return [found.values[-1], *(_categories(labels) for _, labels in found.texts)]
-    if _is_frame(one):
+    if is_frame(one):
         return [piece for at in range(one.shape[1]) for piece in _pieces_of(one.iloc[:, at], graph)]
     if getattr(getattr(one, "dtype", None), "kind", "") in tuple("OUSb"):
         return [_categories(as_labels(one, graph))]

@@ -23,8 +23,7 @@ from spectrata.stats.nulls.surrogates import LEAST_EFFECTIVE, Surrogates
 from spectrata.stats.observation import NO_VARIANCE, Pairs, pairs_of
 from spectrata.stats.statistics.agreement import Agreement, same_node
 from spectrata.stats.testing import verdicts
-from spectrata.stats.verbs.hops import at_hops
-from spectrata.stats.verbs.reading import Reading, read, with_attributes
+from spectrata.stats.verbs.reading import Reading, at_hops, read, with_attributes
 from spectrata.stats.verbs.write_back import said_given, write_back
 
 MOST_NODES = 4_000  # above which no eigenbasis is made, and r has no p

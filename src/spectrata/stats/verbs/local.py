@@ -13,8 +13,7 @@ from spectrata.stats.nulls.stopping import STEPS, Chance, looks, run_columns
 from spectrata.stats.observation import NO_VARIANCE, Observation
 from spectrata.stats.statistics.likeness import LocalLikeness
 from spectrata.stats.testing import alike, verdicts
-from spectrata.stats.verbs.hops import at_hops
-from spectrata.stats.verbs.reading import Reading, read
+from spectrata.stats.verbs.reading import Reading, at_hops, read
 from spectrata.stats.verbs.write_back import said_given, write_back
 
 if TYPE_CHECKING:
