@@ -103,7 +103,7 @@ class GraphOptions:
         """Read the graph; without ``--hops`` only the near hops of a large one."""
         from spectrata.core.stratification import Stratification
         from spectrata.inputs.graphs import as_graph
-        from spectrata.stats.verbs.hops import ALL_HOPS, NEAR_HOPS
+        from spectrata.stats.verbs.reading import ALL_HOPS, NEAR_HOPS
 
         hops, known = parse_hops(self.hops), as_graph(self.graph, **self.arguments())
         if hops is None and known.n_nodes > ALL_HOPS:

@@ -13,6 +13,7 @@ from spectrata.results.build import node_labels
 if TYPE_CHECKING:
     import xarray as xr
 
+    from spectrata.stats.nulls.stopping import Chance
     from spectrata.stats.verbs.reading import Reading
 
 LONG_NAMES = {
@@ -36,6 +37,14 @@ LONG_NAMES = {
     "status": "ok, or why values are NaN, or what makes the hop weak evidence",
     "n_pairs": "pairs of nodes at this hop distance",
 }
+
+
+def of_tests(free: "Chance", held: "Chance") -> dict[str, np.ndarray]:
+    """The variables of r and of r given covariates, by name."""
+    found = {"r": free.value, "p": free.p, "p_family": free.p_family}
+    found |= {"r_given": held.value, "p_given": held.p, "p_family_given": held.p_family}
+    found |= {"near_level": free.near_level | held.near_level, "chance_low": free.low, "chance_high": free.high}
+    return found
 
 
 def labelled(

@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 
 
 def run_tests(
-    cells: Sequence[Cell], covariates: Covariates | None, at: tuple[int, ...], seed: int, columns: int = 1
+    cells: Sequence[Cell], covariates: Covariates, at: tuple[int, ...], seed: int, columns: int = 1
 ) -> Outcome:
     """Test S cells on the same rows, at the numbers of orders in ``at``; without any there is no p.
 
@@ -56,7 +56,7 @@ def run_tests(
     signal of its own, each column is a family: arrays (C, S). A signal may be one of so many ``columns``.
     """
     chance = _against(cells, None, at, seed, columns)
-    if covariates is None:
+    if not covariates.name:
         return Outcome(chance, Chance.unknown(chance.value.shape))
     given = {pairs: covariates.at(pairs.participation) for pairs in {cell.obs.pairs for cell in cells}}
     beyond = {obs: obs.beyond(given[obs.pairs]) for obs in {cell.obs for cell in cells}}
@@ -112,11 +112,20 @@ def evaluate(cells: Sequence[Cell], made: np.ndarray) -> np.ndarray:
     return found
 
 
-def verdicts(p: Any, tail: Any, p_given: Any, tail_given: Any, given: str) -> np.ndarray:
-    """One word for two tests at the level; ``given`` names the covariates of the second one, where there is one."""
+def alike(tail: Any) -> np.ndarray:
+    return np.where(np.asarray(tail) > 0, "alike", "unlike")
+
+
+def verdicts(
+    p: Any, tail: Any, p_given: Any, tail_given: Any, given: str, sides: tuple[Any, Any] | None = None
+) -> np.ndarray:
+    """One word for two tests at the level; ``given`` names the covariates of the second one, where there is one.
+
+    ``sides`` are the words of both tests where they reject, by default alike and unlike.
+    """
     p, tail, p_given, tail_given = map(np.asarray, (p, tail, p_given, tail_given))
     first, second = p <= LEVEL, p_given <= LEVEL  # NaN does not reject
-    side, side_given = (np.where(one > 0, "alike", "unlike") for one in (tail, tail_given))
+    side, side_given = sides or (alike(tail), alike(tail_given))
     words: list[tuple[Any, Any]] = [
         (np.isnan(p), "not tested"),
         (first & second & (tail == tail_given) if given else first, side),
@@ -135,33 +144,31 @@ class Results:
     """
 
     def __init__(self, reading: Reading, given: Any, draws: int | None, seed: int, with_shares: bool = False) -> None:
-        many = [index for index, one in enumerate(reading.columns) if one.kind == "numbers"]
-        many = many if len(many) > MANY and reading.separate else []
-        n = reading.strat.graph.n_nodes
+        numbers = [index for index, one in enumerate(reading.columns) if one.kind == "numbers"]
+        many, n = numbers if len(numbers) > MANY and reading.separate else [], reading.strat.graph.n_nodes
         self.at, self.seed = looks(n, draws), seed
         if draws is None and n <= SMALL_NODES and not many:
             self.at = self.at[-1:]
         self.covariates = read_given(given, reading.strat, reading.table)
+        self.given = self.covariates.name  # "degree", "covariates" or ""
         self.reading, self.with_shares = reading, with_shares
         shape = (len(STATISTICS), len(reading.columns[0].values), len(reading.columns), len(reading.hops))
         self.made, self.left_out = Outcome(Chance.unknown(shape), Chance.unknown(shape)), ""
         self.facts = {name: np.full(shape[1:], np.nan) for name in ("participation", "between_parts", "moran")}
         self.complete = np.zeros(shape[2:], dtype=bool)
         self.n_pairs, self.status = np.zeros(shape[2:], dtype=np.int64), np.full(shape[1:], "ok", dtype=object)
-        together = set(many)
         if many:
             self._many_columns(many)
         for index, column in enumerate(reading.columns):
             pairs = reading.pairs(column)
             self.n_pairs[index] = [len(one.ends) for one in pairs]
             self.complete[index] = [one.is_complete for one in pairs]
-            if index not in together:
+            if not many or column.kind != "numbers":
                 self._one_column(index, column, pairs)
             self._describe(index, column, pairs)
         self.q = tuple(np.moveaxis(over_columns(np.moveaxis(one.p_family, 2, 0)), 0, 2) for one in self.made)
         for chance, q in zip(self.made, self.q, strict=True) if reading.separate and shape[2] > 1 else ():
             chance.near_level[:] = chance.near_by_q(q, n)
-        self.given = "" if self.covariates is None else self.covariates.name  # or "degree", or "covariates"
         self.draws = int(self.made.chance.draws.max(initial=0))  # the most behind any p
         # Corrected p that verdicts rest on: q where columns are tested one by one.
         self.decides = self.q if reading.separate else tuple(one.p_family for one in self.made)
@@ -195,7 +202,7 @@ class Results:
                 cell = cells.pop(place)
                 self.made.chance.value[place] = cell.statistic.value(cell.obs)
         if cells:
-            own = None if self.covariates is None else self.covariates.of(column.rows)
+            own = self.covariates.of(column.rows)
             columns = len(self.reading.columns) if not self.at or work * self.at[-1] <= SECOND_WORK else 1
             self._test(tuple(np.array(list(cells)).T), list(cells.values()), own, columns)
 
@@ -212,7 +219,7 @@ class Results:
                 self._note(cells[-1].obs, t, some, h)
             self._test((0, slice(None), some), cells, self.covariates)
 
-    def _test(self, where: Any, cells: Sequence[Cell], covariates: Covariates | None, columns: int = 1) -> None:
+    def _test(self, where: Any, cells: Sequence[Cell], covariates: Covariates, columns: int = 1) -> None:
         for into, made in zip(self.made, run_tests(cells, covariates, self.at, self.seed, columns), strict=True):
             into.place(where, made)
 
@@ -235,7 +242,7 @@ class Results:
                 words = NO_VARIANCE if len(pairs[h].ends) else "no pair of labelled nodes"
             elif pairs[h].is_complete:
                 words = "r same in every order"
-            elif self.covariates is not None and self.at and np.isnan(value_given[t, h]):
+            elif self.given and self.at and np.isnan(value_given[t, h]):
                 why = self.covariates.of(column.rows).why_untested(pairs[h].participation)
                 words = f"{why}; {words}" if words else why
             elif fixed[t, h]:

@@ -191,8 +191,8 @@ def _read(graph: GraphOptions, computing: Computing, progress: Any) -> "Stratifi
     """The graph at the hops of a profile, computed as asked; results keep the signal."""
     from spectrata.core.stratification import Stratification
     from spectrata.inputs.graphs import as_graph
-    from spectrata.stats.verbs.hops import NEAR_HOPS
     from spectrata.stats.verbs.profile import FEW, LARGE, NEAR
+    from spectrata.stats.verbs.reading import NEAR_HOPS
 
     known, hops = as_graph(graph.graph, **graph.arguments()), options.parse_hops(graph.hops)
     if graph.hops is None:

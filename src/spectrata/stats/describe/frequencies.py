@@ -23,7 +23,7 @@ from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import flag, positive, whole
 from spectrata.kernels.backend import NUMPY
-from spectrata.stats.verbs.hops import at_hops
+from spectrata.stats.verbs.reading import at_hops
 
 DENSE_NODES = 2000  # up to which eigenvectors are computed unasked: a solve of that size takes seconds
 Response = Callable[[np.ndarray], np.ndarray]

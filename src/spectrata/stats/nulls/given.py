@@ -12,7 +12,7 @@ from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SpectrataError, argument, shown
 from spectrata.inputs.columns import pick_columns
 from spectrata.inputs.graphs import Graph
-from spectrata.inputs.labels import as_labels
+from spectrata.inputs.labels import Labels, as_labels
 from spectrata.inputs.signals import Signal, as_signal
 
 DEGREE = "degree"
@@ -48,7 +48,7 @@ class CovariateBasis:
 class Covariates:
     """The covariates of ``given=``, on the rows that are tested."""
 
-    name: str  # "degree", or "covariates" where others were given
+    name: str  # "degree", "covariates" where others were given, or "" where there are none
     numbers: np.ndarray  # (n, c) columns that are the same at every hop; the constant is not among them
     blocks: np.ndarray  # (n,) nodes whose residuals may change places have the same number
     by_participation: bool = False  # whether log(1 + k) of the tested hop is a further column
@@ -89,36 +89,32 @@ def independent(columns: np.ndarray) -> np.ndarray:
     return np.column_stack([constant, np.linalg.qr(basis)[0]])
 
 
-def read_given(given: Any, strat: Stratification, table: Signal | None = None) -> Covariates | None:
+def read_given(given: Any, strat: Stratification, table: Signal | None = None) -> Covariates:
     """Take ``given=`` in any accepted form: "degree", numbers, categories, a table, or a list of several of these.
 
     A text names a node attribute, a column of ``table`` (the signal that is tested, with all its columns), a file, or a
     column of a file ("people.csv:department").
     """
-    if given is None or given is False:
-        return None
-    pieces: list[np.ndarray] = []
-    categories: list[np.ndarray] = []
+    n, graph = strat.graph.n_nodes, strat.graph
+    pieces: list[np.ndarray] = []  # numbers (n, c), and codes of categories (n,)
     names: list[str] = []
     has_degree, note = False, ""
-    for one in _several(given):
-        if isinstance(one, str) and one == DEGREE and one not in strat.graph.attributes:
+    for one in several(given):
+        if isinstance(one, str) and one == DEGREE and one not in graph.attributes:
             has_degree = True
             nearest, near = (1, (2, 3)) if is_by_number(strat) else (strat.hops[0], strat.hops[1:3])
             degree = participation(strat, nearest)
-            if strat.graph.n_nodes > DEGREE_ALONE:
+            if n > DEGREE_ALONE:
                 near, note = (), f"Above {DEGREE_ALONE:,} nodes 'given degree' uses the degree alone."
             far = [np.log1p(participation(strat, hop)) for hop in near]
             pieces.append(np.column_stack([degree, np.sqrt(degree), np.log1p(degree), *far]))
             note += " Degree is the sum of a node's edge weights." * bool(strat.weights)
         else:
-            one = _by_node(one, strat.graph)
-            numbers, codes = _columns_of(one, strat.graph, table)
-            pieces += numbers
-            categories += codes
+            one = by_node(one, graph)
+            pieces += _pieces_of(one, graph, table)
             names.append(_name_of(one))
-    pieces += [np.eye(code.max() + 1)[code] for code in categories]
-    blocks = np.zeros(strat.graph.n_nodes, dtype=np.int64)
+    categories = [piece for piece in pieces if piece.ndim == 1]
+    blocks = np.zeros(n, dtype=np.int64)
     for code in categories:
         _, blocks = np.unique(np.column_stack([blocks, code]), axis=0, return_inverse=True)
     if has_degree:
@@ -126,13 +122,17 @@ def read_given(given: Any, strat: Stratification, table: Signal | None = None) -
     if names:
         known = ", ".join([DEGREE] * has_degree + names)
         note = f"Given: {known} accounted for{'' if has_degree else ', degree not'}. {note}"
-    by_participation = has_degree and strat.graph.n_nodes <= DEGREE_ALONE
-    name = "covariates" if names else DEGREE
-    return Covariates(name, np.column_stack(pieces), blocks, by_participation, note.strip())
+    numbers = [np.empty((n, 0)), *(piece for piece in pieces if piece.ndim == 2)]
+    indicators = [np.eye(code.max() + 1)[code] for code in categories]
+    name = "covariates" if names else DEGREE if has_degree else ""
+    by_participation = has_degree and n <= DEGREE_ALONE
+    return Covariates(name, np.column_stack(numbers + indicators), blocks, by_participation, note.strip())
 
 
-def _several(given: Any) -> Sequence[Any]:
+def several(given: Any) -> Sequence[Any]:
     """The covariates of a list that holds names, arrays or tables; anything else is one of them."""
+    if given is None or given is False:
+        return []
     if isinstance(given, (list, tuple)) and given and any(isinstance(one, str) or np.ndim(one) for one in given):
         texts = all(isinstance(one, str) for one in given)
         rows = not texts and all(np.ndim(one) == 1 and len(one) == len(given[0]) < len(given) for one in given)
@@ -140,66 +140,64 @@ def _several(given: Any) -> Sequence[Any]:
     return [given]
 
 
+def is_frame(one: Any) -> bool:
+    return hasattr(one, "columns") and hasattr(one, "iloc")
+
+
 def _name_of(one: Any) -> str:
     """What a covariate is called."""
-    if hasattr(one, "columns") and hasattr(one, "iloc"):
+    if is_frame(one):
         return ", ".join(map(str, one.columns))
     name = one if isinstance(one, str) else getattr(one, "name", None)
     return "an array" if name is None else str(name)
 
 
-def _by_node(one: Any, graph: Graph) -> Any:
+def by_node(one: Any, graph: Graph) -> Any:
     """A table whose first column names the nodes, with the names as its index; anything else as it is."""
-    if not (hasattr(one, "columns") and hasattr(one, "iloc")) or one.shape[1] < 2:
+    if not is_frame(one) or one.shape[1] < 2 or one.index.tolist() != list(range(len(one))):
         return one
-    first = one.iloc[:, 0].astype(str)
-    counts_rows = type(one.index).__name__ == "RangeIndex"
-    return one.iloc[:, 1:].set_index(first) if counts_rows and set(map(str, graph.names)) <= set(first) else one
+    first, names = set(map(str, one.iloc[:, 0])), set(map(str, graph.names))
+    return one.set_index(one.columns[0]) if first <= names or names <= first else one
 
 
-def _columns_of(one: Any, graph: Graph, table: Signal | None = None) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Columns of numbers, and codes of categories, of one covariate in the graph's order."""
+def _pieces_of(one: Any, graph: Graph, table: Signal | None = None) -> list[np.ndarray]:
+    """Numbers (n, c), and codes of categories (n,), of one covariate in the graph's order."""
     if isinstance(one, (str, os.PathLike)) and one not in graph.attributes:
-        return _columns_by_name(str(one), graph, table)
-    if hasattr(one, "columns") and hasattr(one, "iloc"):
-        found = [_columns_of(one.iloc[:, at], graph) for at in range(one.shape[1])]
-        return [column for numbers, _ in found for column in numbers], [code for _, codes in found for code in codes]
-    kind = getattr(getattr(one, "dtype", None), "kind", "")
+        found = _columns_by_name(str(one), graph, table)
+        return [found.values[-1], *(_categories(labels) for _, labels in found.texts)]
+    if is_frame(one):
+        return [piece for at in range(one.shape[1]) for piece in _pieces_of(one.iloc[:, at], graph)]
+    if getattr(getattr(one, "dtype", None), "kind", "") in tuple("OUSb"):
+        return [_categories(as_labels(one, graph))]
     try:
-        if kind in "OUSb" and kind:
-            raise OptionError("categories")
         values = as_signal(one, graph).values
-        if len(values) > 1:
-            raise OptionError("given= has snapshots; give one number, vector or category per node.")
-        return [values[0]], []
     except SpectrataError as error:
-        try:
-            codes = as_labels(one, graph).codes
+        try:  # what is no number may be a category
+            return [_categories(as_labels(one, graph))]
         except SpectrataError:
             raise error from None
-    return [], [_categories(codes)]
+    if len(values) > 1:
+        raise OptionError("given= has snapshots; give one number, vector or category per node.")
+    return [values[0]]
 
 
-def _columns_by_name(name: str, graph: Graph, table: Signal | None) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def _columns_by_name(name: str, graph: Graph, table: Signal | None) -> Signal:
     """The column of the tested table, the file, or the column of a file, of that name."""
     columns = [] if table is None else [*(table.columns or ()), *(words for words, _ in table.texts)]
     if table is not None and name in map(str, columns):
-        found = pick_columns(table, [name])
-    elif os.path.exists(name):
-        found = as_signal(name, graph, texts=True)
-    else:
-        path, colon, column = name.rpartition(":")
-        if not (colon and os.path.exists(path)):
-            known = ", ".join(map(shown, [DEGREE, *graph.attributes, *columns][:NAMED]))
-            words = "is no node attribute, column of the signal, or file (FILE or FILE:COLUMN)"
-            raise OptionError(f"{argument('given', name)} {words}; it can be {known}.")
-        found = pick_columns(as_signal(path, graph, texts=True), [column])
-    numbers = [found.values[-1]] if found.values.shape[2] else []
-    return numbers, [_categories(labels.codes) for _, labels in found.texts]
+        return pick_columns(table, [name])
+    if os.path.exists(name):
+        return as_signal(name, graph, texts=True)
+    path, colon, column = name.rpartition(":")
+    if not (colon and os.path.exists(path)):
+        known = ", ".join(map(shown, [DEGREE, *graph.attributes, *columns][:NAMED]))
+        words = "is no node attribute, column of the signal, or file (FILE or FILE:COLUMN)"
+        raise OptionError(f"{argument('given', name)} {words}; it can be {known}.")
+    return pick_columns(as_signal(path, graph, texts=True), [column])
 
 
-def _categories(codes: np.ndarray) -> np.ndarray:
-    return codes - codes.min()  # nodes without a label are a category of their own
+def _categories(labels: Labels) -> np.ndarray:
+    return labels.codes - labels.codes.min()  # nodes without a label are a category of their own
 
 
 def is_by_number(strat: Stratification) -> bool:

@@ -105,9 +105,7 @@ class Chance:
         upper, lower = tails(observed, values, weights)
         found.p[:] = np.where(np.isnan(observed), np.nan, np.minimum(1.0, 2 * np.minimum(upper, lower) / total))
         found.tail[:] = np.sign(np.round((lower - upper) / total, 12))
-        weights = np.ones(len(values)) if weights is None else weights
-        for at in range(len(observed)):
-            found.low[at], found.high[at] = _quantiles(values[:, at], weights)
+        found.low[:], found.high[:] = chance_interval(values, np.ones(len(values)) if weights is None else weights)
         return found
 
     def near_by_q(self, q: np.ndarray, n_nodes: int = 0) -> np.ndarray:
@@ -196,23 +194,22 @@ def _own_p(into: Chance, which: np.ndarray, observed: np.ndarray, drawn: np.ndar
     return which[near(into.p[which], smaller, count, 2, n_nodes)].tolist()
 
 
-def chance_interval(drawn: np.ndarray) -> np.ndarray:
-    """The 2.5 and 97.5 % quantiles of draws ``(N, S) -> (2, S)``; undefined draws drop out."""
-    if np.isfinite(drawn).all():
+def chance_interval(drawn: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """The 2.5 and 97.5 % quantiles of draws ``(N, S) -> (2, S)``; undefined draws drop out.
+
+    ``weights (N,)`` are in proportion to probabilities, where the draws are all arrangements.
+    """
+    if weights is None and np.isfinite(drawn).all():
         return np.quantile(drawn, CHANCE, axis=0)
-    finite = (one[np.isfinite(one)] for one in drawn.T)
-    return np.array([np.quantile(one, CHANCE) if len(one) else (np.nan, np.nan) for one in finite]).reshape(-1, 2).T
-
-
-def _quantiles(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-    """The interval of chance of a distribution with probabilities; undefined values drop out."""
-    fine = np.isfinite(values)
-    if not fine.any():
-        return np.nan, np.nan
-    order = np.argsort(values[fine])
-    values, reached = values[fine][order], np.cumsum(weights[fine][order])
-    low, high = (int(np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))) for share in CHANCE)
-    return float(values[low]), float(values[min(high, len(values) - 1)])
+    found = np.full((2, drawn.shape[1]), np.nan)
+    for at, known in enumerate(np.isfinite(drawn.T)):
+        some = drawn[known, at]
+        if len(some) and weights is None:
+            found[:, at] = np.quantile(some, CHANCE)
+        elif len(some) and weights is not None:  # shares that add up to a quantile, up to rounding, reach it
+            ends = np.array(CHANCE) * (1 - 1e-12)
+            found[:, at] = np.quantile(some, ends, weights=weights[known], method="inverted_cdf")
+    return found
 
 
 def run_columns(

@@ -94,16 +94,14 @@ def described(obs: Observation, strat: Stratification) -> dict[str, float]:
     return {"smooth": float(energy[0] / ends.variation[0]), "rough": float(energy[-1] / ends.variation[0])}
 
 
-def zero_groups(groups: np.ndarray, count: int, is_zero: np.ndarray) -> np.ndarray:
-    """Mark groups of zero components: ``(H, count)``; bands have none."""
-    found = np.zeros((len(groups), count), dtype=bool)
+def shares_of(magnitude: np.ndarray, groups: np.ndarray, is_zero: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Shares ``(A, R, H, G)`` of the energy off zero, NaN where that is rounding, and that energy ``(A, R, H)``.
+
+    ``groups (H, N)`` says where each component is, and ``is_zero (H, N)`` which are zero components: no band has one.
+    """
+    zero = np.zeros((len(groups), magnitude.shape[-1]), dtype=bool)
     for row, group in enumerate(groups):
-        found[row, group[(group >= 0) & is_zero[row]]] = True
-    return found
-
-
-def shares_of(magnitude: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Shares ``(A, R, H, G)`` of the energy off zero, NaN where that is rounding, and that energy ``(A, R, H)``."""
+        zero[row, group[(group >= 0) & is_zero[row]]] = True
     even, scale = squarable(np.nan_to_num(magnitude))
     off = np.where(zero, 0.0, even**2)
     total, whole_energy = off.sum(axis=-1, keepdims=True), np.sum(even**2, axis=-1, keepdims=True)

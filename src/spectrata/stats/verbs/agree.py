@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -13,16 +14,16 @@ from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SignalTypeError, argument
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.readers.objects import is_anndata
-from spectrata.stats.labelled import labelled
+from spectrata.stats.labelled import labelled, of_tests
 from spectrata.stats.nulls.correction import over_columns
-from spectrata.stats.nulls.given import EXPLAINED, CovariateBasis, Covariates, read_given
+from spectrata.stats.nulls.given import EXPLAINED, CovariateBasis, Covariates, is_by_number, read_given
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.stopping import LEVEL, MANY, Chance, looks, run_columns, run_family
 from spectrata.stats.nulls.surrogates import LEAST_EFFECTIVE, Surrogates
 from spectrata.stats.observation import NO_VARIANCE, Pairs, pairs_of
 from spectrata.stats.statistics.agreement import Agreement, same_node
-from spectrata.stats.verbs.hops import at_hops
-from spectrata.stats.verbs.reading import Reading, read, with_attributes
+from spectrata.stats.testing import verdicts
+from spectrata.stats.verbs.reading import Reading, at_hops, read, with_attributes
 from spectrata.stats.verbs.write_back import said_given, write_back
 
 MOST_NODES = 4_000  # above which no eigenbasis is made, and r has no p
@@ -38,7 +39,6 @@ LONG_NAMES = {
 }
 BATCH = 2**22  # numbers of a batch of surrogates
 COLUMNS_AT_ONCE = 2_000  # whose correlations with all surrogates are kept
-Draw = Callable[[int, int], np.ndarray]  # start, stop -> (n, d, stop - start)
 
 
 def agree(
@@ -124,37 +124,37 @@ def agree(
     one_of(null, "null", ("spectral", "permutation"))
     strat, seed = at_hops(graph, hops, weights), whole(seed, "seed", 0)
     strat = with_attributes(strat, a, b)
-    compared = _read(strat, a, b, columns, metric)
-    covariates = read_given(given, strat, compared.reading.table)
-    table, name = compared.reading.separate, "" if covariates is None else covariates.name
-    at = looks(strat.graph.n_nodes, draws)
-    ends = [same_node(strat.graph.n_nodes), *(pairs_of(strat, hop) for hop in strat.hops)]
-    free = _test([Part(compared, tuple(range(len(ends))))], ends, null, at, seed, strat)
-    notes, status = [compared.reading.note, *free.notes], free.status
-    held = NullTest.unknown(free.value.shape)
-    if covariates is not None:
-        held = _test(_parts(compared, ends, covariates), ends, null, at, seed, strat, covariates.blocks)
-        notes.append(covariates.note)
-        status = _joint_status(free.status, held.status, covariates, ends)
-    q, q_given = (over_columns(one.chance.p_family) for one in (free, held))
-    if len(q) > 1:
-        for one, found in ((free, q), (held, q_given)):
-            one.chance.near_level[:] = one.chance.near_by_q(found, strat.graph.n_nodes)
-    decides = (q, q_given) if table else (free.chance.p_family, held.chance.p_family)
-    arrays = {"r": free.value, "p": free.chance.p, "p_family": free.chance.p_family}
-    arrays |= {"r_given": held.value, "p_given": held.chance.p, "p_family_given": held.chance.p_family}
-    arrays |= {"q": q, "q_given": q_given} if table else {}
-    arrays |= {"verdict": _verdicts(free, held, *decides, name)}
-    arrays |= {"near_level": free.chance.near_level | held.chance.near_level}
-    arrays |= {"chance_low": free.chance.low, "chance_high": free.chance.high, "status": status.astype(str)}
-    by_number = all(isinstance(hop, (int, np.integer)) for hop in strat.hops)
-    coords = {"hop": [0 if by_number else "0", *strat.hops], "n_pairs": ("hop", [len(one.ends) for one in ends])}
-    facts: dict[str, Any] = {"kind": "agree", "null": null, "given": name, "seed": seed}
-    facts |= {"draws": int(free.chance.draws.max(initial=0)), "note": " ".join(dict.fromkeys(filter(None, notes)))}
-    if free.effective is not None:
-        facts["effective"] = free.effective
-    every = {key: np.asarray(array)[None] for key, array in arrays.items()}
-    ds = labelled(compared.reading, every, ("hop",), coords, LONG_NAMES, facts)
+    n, at = strat.graph.n_nodes, looks(strat.graph.n_nodes, draws)
+    signals, reading = _read(strat, a, b, columns, metric)
+    covariates, table = read_given(given, strat, reading.table), reading.separate
+    ends = [same_node(n), *(pairs_of(strat, hop) for hop in strat.hops)]
+    near = strat if strat.hops[0] == 1 or not is_by_number(strat) else Stratification(strat.graph, 1)
+    test = partial(_test, ends, null, at, seed, near, table)
+    free, status, effective = test([signals])
+    held, told = Chance.unknown(status.shape), status
+    if covariates.name:
+        held, beyond, _ = test(_parts(signals, ends, covariates), covariates.blocks)
+        told = _joint_status(status, beyond, covariates, ends)
+    q, q_given = (over_columns(one.p_family) for one in (free, held))
+    for one, found in ((free, q), (held, q_given)) if len(q) > 1 else ():
+        one.near_level[:] = one.near_by_q(found, n)
+    p, p_given = (q, q_given) if table else (free.p_family, held.p_family)
+    words = verdicts(p, free.tail, p_given, held.tail, covariates.name, (_words(free), _words(held)))
+    words = np.where(np.isnan(p) & (status == TOO_SMOOTH), TOO_SMOOTH, words)
+    arrays = of_tests(free, held) | ({"q": q, "q_given": q_given} if table else {})
+    arrays |= {"verdict": words, "status": told.astype(str)}
+    coords = {"hop": [0 if is_by_number(strat) else "0", *strat.hops], "n_pairs": ("hop", [len(o.ends) for o in ends])}
+    notes = [reading.note]
+    if null == "spectral" and n > MOST_NODES:
+        notes.append(f"Above {MOST_NODES:,} nodes r has no p.")
+    elif null == "spectral" and near.strata.at(near.hops[0]).n_parts > 1:
+        notes.append("What is constant on connected parts is not tested.")
+    note = " ".join(filter(None, [*notes, covariates.note]))
+    facts: dict[str, Any] = {"kind": "agree", "null": null, "given": covariates.name, "seed": seed}
+    facts |= {"draws": int(free.draws.max(initial=0)), "note": note}
+    facts |= {"effective": effective} if np.isfinite(effective) else {}
+    every = {name: np.asarray(array)[None] for name, array in arrays.items()}
+    ds = labelled(reading, every, ("hop",), coords, LONG_NAMES, facts)
     if write:
         write_back(graph, ds, "agree", a if is_anndata(a) else b, {"given": said_given(given)})
     return ds
@@ -164,17 +164,18 @@ def agree(
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
-    """One signal ``(n, d, 1)`` and those it is compared with ``(n, d, C)``, of a table where they are separate."""
+class Signals:
+    """One signal and C others that it is compared with at some hops: as given, or what covariates leave of them."""
 
-    one: np.ndarray
-    many: np.ndarray
+    one: np.ndarray  # (n, d, 1)
+    many: np.ndarray  # (n, d, C)
     rounding: float
-    reading: Reading  # of the many
+    hops: tuple[int, ...]  # their places among all hops
+    given: CovariateBasis | None = None
 
 
-def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> Compared:
-    """Both signals; the table, where there is one, becomes the many."""
+def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> tuple[Signals, Reading]:
+    """Both signals at all hops; the table, where there is one, becomes the many, whose reading is returned."""
     first, second = (read(strat, signal, metric=metric, columns=columns) for signal in (a, b))
     for name, reading in (("a", first), ("b", second)):
         if len(reading.columns[0].values) > 1:
@@ -195,7 +196,22 @@ def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> C
     # A constant signal is 0 throughout, whatever its rounding; it must not decide over the other columns.
     error = max((float(obs.rounding) for obs in (one, *others) if obs.rounding < 1), default=0.0)
     many = np.stack([obs.values for obs in others], axis=2)
-    return Compared(one.values[:, :, None], many, error, replace(second, separate=any(tables), snapshots=None))
+    every = tuple(range(len(strat.hops) + 1))
+    signals = Signals(one.values[:, :, None], many, error, every)
+    return signals, replace(second, separate=any(tables), snapshots=None)
+
+
+def _parts(signals: Signals, ends: Sequence[Pairs], covariates: Covariates) -> list[Signals]:
+    """What the covariates leave of both signals; hops whose participation adds nothing to them share one part."""
+    n = len(signals.one)
+    common, own = covariates.at(np.zeros(n)), [covariates.at(one.participation) for one in ends]
+    shared = tuple(at for at, one in enumerate(own) if one.basis.shape[1] == common.basis.shape[1])
+    groups = [(shared, common)] * bool(shared) + [((at,), one) for at, one in enumerate(own) if at not in shared]
+    error, found = max(signals.rounding, EXPLAINED), []
+    for hops, basis in groups:
+        one, many = (basis.residual(x.reshape(n, -1)).reshape(x.shape) for x in (signals.one, signals.many))
+        found.append(Signals(one, many, error, hops, basis))
+    return found
 
 
 def _is_flat(many: np.ndarray, parts: np.ndarray) -> np.ndarray:
@@ -209,137 +225,81 @@ def _is_flat(many: np.ndarray, parts: np.ndarray) -> np.ndarray:
 # ---- nulls
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """The signals as they are tested at some hops: as given, or what the covariates of these hops leave of them."""
+class Source(NamedTuple):
+    """Signals drawn under a null, to be compared with one or many that stay."""
 
-    signals: Compared
-    hops: tuple[int, ...]  # their places among all hops
-    given: CovariateBasis | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class NullTest:
-    """r of every column and hop, arrays (C, H), and its chance."""
-
-    value: np.ndarray
-    status: np.ndarray
-    chance: Chance
-    effective: float | None = None  # smallest effective number of components; None where it plays no part
-    notes: tuple[str, ...] = ()
-
-    @classmethod
-    def unknown(cls, shape: tuple[int, ...]) -> "NullTest":
-        return cls(np.full(shape, np.nan), np.full(shape, "ok", dtype=object), Chance.unknown(shape))
-
-
-def _parts(compared: Compared, ends: Sequence[Pairs], covariates: Covariates) -> list[Part]:
-    """What the covariates leave of both signals; hops whose participation adds nothing to them share one part."""
-    n = len(compared.one)
-    common, own = covariates.at(np.zeros(n)), [covariates.at(one.participation) for one in ends]
-    shared = tuple(at for at, one in enumerate(own) if one.basis.shape[1] == common.basis.shape[1])
-    groups = [(shared, common)] * bool(shared) + [((at,), one) for at, one in enumerate(own) if at not in shared]
-
-    def residual(values: np.ndarray, basis: CovariateBasis) -> np.ndarray:
-        return basis.residual(values.reshape(n, -1)).reshape(values.shape)
-
-    return [
-        Part(
-            replace(
-                compared,
-                one=residual(compared.one, basis),
-                many=residual(compared.many, basis),
-                rounding=max(compared.rounding, EXPLAINED),
-            ),
-            hops,
-            basis,
-        )
-        for hops, basis in groups
-    ]
-
-
-def _test(
-    parts: Sequence[Part],
-    ends: Sequence[Pairs],
-    null: str,
-    at: tuple[int, ...],
-    seed: int,
-    strat: Stratification,
-    blocks: np.ndarray | None = None,
-) -> NullTest:
-    """Test the signals of all parts against one null, which draws the same signs or orders for all of them."""
-    n, table = strat.graph.n_nodes, parts[0].signals.reading.separate
-    value = np.full((parts[0].signals.many.shape[2], len(ends)), np.nan)
-    for part in parts:
-        for hop in part.hops:
-            own = Agreement(ends[hop], part.signals.many, part.signals.rounding)
-            value[:, hop] = own.of(part.signals.one)[0]
-    status = np.where(np.isnan(value), NO_VARIANCE, "ok").astype(object)
-    sources: list[list[Source]] = []  # of every null, the parts
-    notes, effective = [], None
-    if null == "permutation":
-        sources = [[Source(part, partial(_permuted, part.signals.one, seed, blocks)) for part in parts]]
-    elif n > MOST_NODES:
-        status[status == "ok"] = NOT_TESTED
-        notes.append(f"Above {MOST_NODES:,} nodes r has no p.")
-    else:
-        near = strat if strat.hops[0] == 1 or not isinstance(strat.hops[0], int) else Stratification(strat.graph, 1)
-        bases = [near.basis(near.hops[0], name) for name in BASES]
-        first = near.strata.at(near.hops[0])
-        by_part = [_surrogates(part, bases, seed, both=not table) for part in parts]
-        sources = [list(one) for one in zip(*by_part, strict=True)]
-        for part, made in zip(parts, by_part, strict=True):
-            least = min(source.effective for source in made)
-            effective = least if effective is None else min(effective, least)
-            places = np.isin(np.arange(len(ends)), part.hops)[None] & (status == "ok")
-            if least < LEAST_EFFECTIVE:
-                status[places] = TOO_SMOOTH if least > 0 else CONSTANT
-            status[places & _is_flat(part.signals.many, first.parts)[:, None]] = CONSTANT
-        notes += ["What is constant on connected parts is not tested."] if first.n_parts > 1 else []
-    tested = np.where(status == "ok", value, np.nan)
-    if not at or np.isnan(tested).all():
-        sources = []
-    chance = _largest([_chance(parted, ends, tested, at) for parted in sources], value.shape)
-    return NullTest(value, status, chance, effective, tuple(notes))
-
-
-@dataclass(frozen=True, eq=False)
-class Source:
-    """Signals drawn under a null, to be compared with ``fixed`` at the hops of one part."""
-
-    part: Part
-    draw: Draw
+    signals: Signals
+    draw: Callable[[int, int], np.ndarray]  # start, stop -> (n, d, stop - start)
     moves_many: bool = False  # whether what is drawn stands for b, so that a stays
     effective: float = np.inf  # components of the signal that is drawn
 
     def agreements(self, ends: Sequence[Pairs], columns: slice) -> list[Agreement]:
-        """One for each hop of the part, with some of the columns."""
-        signals = self.part.signals
-        fixed = signals.one if self.moves_many else signals.many[:, :, columns]
-        return [Agreement(ends[hop], fixed, signals.rounding, self.part.given) for hop in self.part.hops]
+        """One for each hop, with some of the columns."""
+        known = self.signals
+        fixed = known.one if self.moves_many else known.many[:, :, columns]
+        return [Agreement(ends[hop], fixed, known.rounding, known.given) for hop in known.hops]
+
+
+def _test(
+    ends: Sequence[Pairs],
+    null: str,
+    at: tuple[int, ...],
+    seed: int,
+    near: Stratification,
+    table: bool,
+    parts: Sequence[Signals],
+    blocks: np.ndarray | None = None,
+) -> tuple[Chance, np.ndarray, float]:
+    """r of every column and hop and its chance, arrays (C, H), its status, and the fewest effective components.
+
+    The same signs or orders are drawn for all parts; surrogates are made on the first hop of ``near``.
+    """
+    value = np.full((parts[0].many.shape[2], len(ends)), np.nan)
+    for part in parts:
+        for hop in part.hops:
+            value[:, hop] = Agreement(ends[hop], part.many, part.rounding).of(part.one)[0]
+    status = np.where(np.isnan(value), NO_VARIANCE, "ok").astype(object)
+    smooth = null == "spectral" and near.graph.n_nodes <= MOST_NODES
+    bases = [near.basis(near.hops[0], name) for name in BASES] if smooth else []
+    if null == "permutation":
+        drawn = [[Source(part, partial(_permuted, part.one, seed, blocks))] for part in parts]
+    else:
+        drawn = [_surrogates(part, bases, seed, both=not table) for part in parts]
+    if not drawn[0]:
+        status[status == "ok"] = NOT_TESTED
+    for part, sources in zip(parts, drawn, strict=True) if smooth else ():
+        least = min(source.effective for source in sources)
+        here = np.isin(np.arange(len(ends)), part.hops)[None] & (status == "ok")
+        if least < LEAST_EFFECTIVE:
+            status[here] = TOO_SMOOTH if least > 0 else CONSTANT
+        status[here & _is_flat(part.many, near.strata.at(near.hops[0]).parts)[:, None]] = CONSTANT
+    tested = np.where(status == "ok", value, np.nan)
+    nulls = zip(*drawn, strict=True) if at and np.isfinite(tested).any() else ()
+    found = _largest([_chance(sources, ends, tested, at) for sources in nulls], value.shape)
+    found.value[:] = value
+    return found, status, min((source.effective for sources in drawn for source in sources), default=np.inf)
 
 
 def _permuted(one: np.ndarray, seed: int, blocks: np.ndarray | None, start: int, stop: int) -> np.ndarray:
     return np.moveaxis(one[..., 0][orders(seed, len(one), start, stop, blocks)], 0, 2)
 
 
-def _surrogates(part: Part, bases: Sequence[EigenBasis], seed: int, both: bool) -> list[Source]:
+def _surrogates(signals: Signals, bases: Sequence[EigenBasis], seed: int, both: bool) -> list[Source]:
     """Surrogates of a, and with ``both`` of b, in every basis."""
     found = []
-    for at, basis in enumerate(bases):
-        for side, moving in enumerate([part.signals.one, part.signals.many][: 1 + both]):
-            made = Surrogates(basis, moving[:, :, 0], seed, 2 * side + at)
-            found.append(Source(part, made.draw, bool(side), made.effective))
+    for (at, basis), side in product(enumerate(bases), range(1 + both)):
+        made = Surrogates(basis, (signals.one, signals.many)[side][:, :, 0], seed, 2 * side + at)
+        found.append(Source(signals, made.draw, bool(side), made.effective))
     return found
 
 
 def _chance(sources: Sequence[Source], ends: Sequence[Pairs], observed: np.ndarray, at: tuple[int, ...]) -> Chance:
     """Chance under one null for every column and hop, arrays (C, H): a family of hops for each column."""
 
-    def of(drawn: Draw, column: Any, start: int, stop: int, which: np.ndarray) -> np.ndarray:
+    def of(drawn: Any, column: Any, start: int, stop: int, which: np.ndarray) -> np.ndarray:
         return drawn(start, stop)[:, column][:, which]
 
-    found, n = Chance.unknown(observed.shape), len(sources[0].part.signals.one)
+    found, n = Chance.unknown(observed.shape), len(sources[0].signals.one)
     for first in range(0, len(observed), COLUMNS_AT_ONCE):
         some = slice(first, first + COLUMNS_AT_ONCE)
         drawn = cache(partial(_correlations, [(one, one.agreements(ends, some)) for one in sources]))
@@ -353,13 +313,13 @@ def _chance(sources: Sequence[Source], ends: Sequence[Pairs], observed: np.ndarr
 
 def _correlations(sources: Sequence[tuple[Source, list[Agreement]]], start: int, stop: int) -> np.ndarray:
     """Correlations of drawn signals with some columns at every hop, ``(B, C, H)``."""
-    columns, n_hops = sources[0][1][0].form.shape[1], sum(len(source.part.hops) for source, _ in sources)
+    columns, n_hops = sources[0][1][0].form.shape[1], sum(len(source.signals.hops) for source, _ in sources)
     found = np.empty((stop - start, columns, n_hops))
     for source, agreements in sources:
         step = max(32, BATCH // len(agreements[0].form) // 32 * 32)
         for begin in range(start, stop, step):
             moving = source.draw(begin, min(begin + step, stop))
-            for hop, one in zip(source.part.hops, agreements, strict=True):
+            for hop, one in zip(source.signals.hops, agreements, strict=True):
                 found[begin - start : begin - start + step, :, hop] = one.of(moving)
     return found
 
@@ -391,23 +351,8 @@ def _joint_status(free: np.ndarray, held: np.ndarray, covariates: Covariates, en
     return np.where((free == "ok") & (held != "ok"), beyond, free)
 
 
-def _verdicts(free: NullTest, held: NullTest, decides: np.ndarray, decides_given: np.ndarray, given: str) -> np.ndarray:
-    """One word for two tests at the level; without the name of covariates there is one test."""
-    first, second = decides <= LEVEL, decides_given <= LEVEL  # NaN does not reject
-    word, word_given = _words(free, first), _words(held, second)
-    same = free.chance.tail == held.chance.tail
-    words: list[tuple[np.ndarray, Any]] = [
-        (np.isnan(decides), np.where(free.status == TOO_SMOOTH, TOO_SMOOTH, "not tested")),
-        (first & second & same if given else first, word),
-        (first & second, f"reversed given {given}"),
-        (first, f"not beyond {given}"),
-        (second, np.char.add(word_given, f" only given {given}")),
-    ]
-    return np.select([when for when, _ in words], [np.asarray(one).astype(str) for _, one in words], "chance")
-
-
-def _words(test: NullTest, rejects: np.ndarray) -> np.ndarray:
+def _words(test: Chance) -> np.ndarray:
+    """What to call each test if it rejects; "chance" where the nulls disagree on the tail."""
     above = np.where(test.value > 0, "agree", "less opposite than chance")
     below = np.where(test.value < 0, "opposite", "agree less than chance")
-    tail = np.where(rejects, test.chance.tail, 0)
-    return np.where(tail > 0, above, np.where(tail < 0, below, "chance")).astype(str)
+    return np.select([test.tail > 0, test.tail < 0], [above, below], "chance")

@@ -28,15 +28,7 @@ from spectrata.stats.nulls.correction import TIE, adjust
 from spectrata.stats.nulls.orders import arrangements, orders
 from spectrata.stats.nulls.stopping import LEVEL, looks
 from spectrata.stats.nulls.surrogates import given_draws, permuted, rotated, swap_edges
-from spectrata.stats.statistics.shares import (
-    FLOOR,
-    NUMBERS,
-    Drawn,
-    chance_of_shares,
-    shares_of,
-    with_ratio,
-    zero_groups,
-)
+from spectrata.stats.statistics.shares import FLOOR, NUMBERS, Drawn, chance_of_shares, shares_of, with_ratio
 from spectrata.stats.verbs.reading import kept_signal
 
 NULLS = ("permutation", "rotate", "rewire")
@@ -169,11 +161,15 @@ class Case:
         stratum, basis = strat.prepared(hop, self.plan)
         scratch = self.scratch.setdefault(hop, {}) if strat is self.strat else {}
         work = strat.work(stratum, basis, drawn.values, self.plan, scratch=scratch)
-        groups, count = level_groups(basis.axis, self.level, self.bands)
-        rules = [row.merge_rule(vars(self.plan.options)) for row in self.plan.rows]
         found = magnitudes(work, drawn, self.plan)[:, :, None]  # (A, T, 1, N)
-        zero = zero_groups(groups, count, np.atleast_2d(basis.is_zero))
-        return shares_of(group_reduce(found, groups, count, rules), zero)[0][:, :, 0]
+        return self.grouped(found, basis.axis)[2][:, :, 0]
+
+    def grouped(self, magnitude: np.ndarray, axis: Any) -> tuple[np.ndarray, ...]:
+        """Groups of components, their magnitudes and shares ``(A, R, H, G)``, and the energy off zero."""
+        groups, count = level_groups(axis, self.level, self.bands)
+        rules = [row.merge_rule(vars(self.plan.options)) for row in self.plan.rows]
+        merged = group_reduce(magnitude, groups, count, rules)  # (A, R, H, N) -> (A, R, H, G)
+        return groups, merged, *shares_of(merged, groups, np.atleast_2d(axis.is_zero))
 
     def in_batches(self, draw: Draw, rows: np.ndarray, h: int, start: int, stop: int) -> np.ndarray:
         """Shares of the signals that are drawn for some rows, ``(A, rows, stop - start, G)``, a few at a time."""
@@ -227,9 +223,8 @@ def _calibrated(case: Case, null: Any, draws: int | None, seed: int) -> xr.Datas
         raise OptionError("A share of the energy needs all components; leave out n_eigs.")
     drawn, at = _null(case, null, draws, seed)
     spectra = view(strat.compute(signal, case.plan, case.metric, case.zero_vectors))
-    groups, count = level_groups(spectra, case.level, case.bands)
-    magnitude = group_reduce(spectra.magnitude, groups, count, levels.merge_rules(spectra))  # (A, R, H, G)
-    share, energy = shares_of(magnitude, zero_groups(groups, count, spectra.is_zero))
+    groups, magnitude, share, energy = case.grouped(spectra.magnitude, spectra)
+    count = magnitude.shape[-1]
     permutes, tie = isinstance(null, str) and null == NULLS[0], SINGLE_TIE if case.plan.dtype == "float32" else 0.0
     out = chance_of_shares(share, drawn, at, case.all_arrangements if permutes and at else None, tie)
     if permutes:

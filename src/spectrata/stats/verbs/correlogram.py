@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from spectrata.stats.labelled import labelled
+from spectrata.stats.labelled import labelled, of_tests
 from spectrata.stats.testing import Results
 from spectrata.stats.verbs.reading import read, signal_or_table
 from spectrata.stats.verbs.write_back import said_given, write_back
@@ -102,10 +102,8 @@ def correlogram(
 
 
 def dataset(results: Results, kind: str) -> xr.Dataset:
-    reading, covariates, (free, held) = results.reading, results.covariates, results.made
-    of_r = {"r": free.value, "p": free.p, "p_family": free.p_family}
-    of_r |= {"r_given": held.value, "p_given": held.p, "p_family_given": held.p_family}
-    of_r |= {"near_level": results.near_level, "chance_low": free.low, "chance_high": free.high}
+    reading, free = results.reading, results.made.chance
+    of_r = of_tests(*results.made)
     if reading.separate:
         of_r |= {"q": results.q[0], "q_given": results.q[1], "p_from_tail": free.by_tail}
     arrays = {name: array[0] for name, array in of_r.items()}
@@ -116,6 +114,6 @@ def dataset(results: Results, kind: str) -> xr.Dataset:
     n_pairs = ("hop", results.n_pairs[0]) if same else (("column", "hop"), results.n_pairs)
     facts = {"kind": kind, "columns": "separate" if reading.separate else "joint", "draws": results.draws}
     facts |= {"seed": results.seed, "given": results.given, "n_dimensions": reading.columns[0].values.shape[2]}
-    note = f"{reading.note} {covariates.note if covariates else ''}".strip()
+    note = f"{reading.note} {results.covariates.note}".strip()
     facts |= {name: words for name, words in (("note", note), ("snapshot_kind", reading.snapshot_kind)) if words}
     return labelled(reading, arrays, ("hop",), {"n_pairs": n_pairs}, {}, facts)

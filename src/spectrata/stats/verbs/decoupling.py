@@ -16,7 +16,7 @@ from spectrata.stats.labelled import graph_variables, made_from, node_coordinate
 from spectrata.stats.nulls.correction import adjust
 from spectrata.stats.nulls.stopping import looks, run_columns
 from spectrata.stats.nulls.surrogates import Surrogates
-from spectrata.stats.verbs.hops import at_hops
+from spectrata.stats.verbs.reading import at_hops
 
 HALF = 0.5 - 1e-12  # of the energy, up to rounding
 ROUNDING = 1e-13  # a part of a node's signal below this share of the whole signal is rounding

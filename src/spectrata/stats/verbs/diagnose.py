@@ -121,10 +121,9 @@ def in_words(results: Results) -> Findings:
     found = [replace(one, text=sentence(one, name)) for one in _tests(results)]
     notes = [reading.note, NO_P.format(reading.snapshot_kind) if reading.is_watched else ""]
     dominated = list(_dominated(reading))
-    left_out = [results.left_out, results.covariates.note if results.covariates is not None else ""]
     joined = [COMPLETE] if results.complete.any() else []
     lines = [*joined, *_weak(reading), *scale_lines(found, name), *(one.text for one in dominated)]
-    lines += filter(None, left_out)
+    lines += filter(None, [results.left_out, results.covariates.note])
     count = int(np.isfinite(results.made.chance.p_family).sum())
     return Findings([*found, *dominated], filter(None, notes), lines, name, count)
 

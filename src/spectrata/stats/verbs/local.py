@@ -12,24 +12,13 @@ from spectrata.stats.nulls.given import Covariates, read_given
 from spectrata.stats.nulls.stopping import STEPS, Chance, looks, run_columns
 from spectrata.stats.observation import NO_VARIANCE, Observation
 from spectrata.stats.statistics.likeness import LocalLikeness
-from spectrata.stats.testing import verdicts
-from spectrata.stats.verbs.hops import at_hops
-from spectrata.stats.verbs.reading import Reading, read
+from spectrata.stats.testing import alike, verdicts
+from spectrata.stats.verbs.reading import Reading, at_hops, read
 from spectrata.stats.verbs.write_back import said_given, write_back
 
 if TYPE_CHECKING:
     import xarray as xr
 
-WORDS: dict[str, dict[Any, str]] = {
-    "numbers": {
-        (1, 1): "high among high",
-        (1, -1): "low among low",
-        (-1, 1): "high among low",
-        (-1, -1): "low among high",
-    },
-    "vectors": {1: "like its neighbours", -1: "unlike its neighbours"},
-    "labels": {1: "among its own", -1: "among another class"},
-}
 LONG_NAMES = {
     "r": "part of the node in r: they add up to r of the hop",
     "p": "two-sided p of the node, others in random order",
@@ -39,8 +28,6 @@ LONG_NAMES = {
     "near_level": "whether more permutations could change the verdict",
 }
 MANY_NODES = 20_000
-NUMBERS = ("r", "p", "q", "r_given", "p_given", "q_given", "chance_low", "chance_high", "participation")
-FACTS = ("side", "tail", "tail_given", "draws", "draws_given", "by_tail", "by_tail_given")
 
 
 def local(
@@ -115,62 +102,54 @@ def local(
 
 
 def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> "xr.Dataset":
-    strat = reading.strat
-    covariates = read_given(given, strat, reading.table)
-    at = looks(strat.graph.n_nodes, draws)
-    shape = (len(reading.columns[0].values), len(reading.columns), len(reading.hops), strat.graph.n_nodes)
-    found: dict[str, Any] = {name: np.full(shape, np.nan) for name in (*NUMBERS, *FACTS)}
-    found["status"] = np.full(shape, "no pair at this hop", dtype=object)
+    n = reading.strat.graph.n_nodes
+    covariates, at = read_given(given, reading.strat, reading.table), looks(n, draws)
+    shape = (len(reading.columns[0].values), len(reading.columns), len(reading.hops), n)
+    free, held = Chance.unknown(shape), Chance.unknown(shape)
+    participation, side = (np.full(shape, np.nan) for _ in range(2))
+    status = np.full(shape, "no pair at this hop", dtype=object)
     n_pairs = np.zeros(shape[1:3], dtype=np.int64)
     for index, column in enumerate(reading.columns):
-        own = None if covariates is None else covariates.of(column.rows)
+        own = covariates.of(column.rows)
         for place, pairs in enumerate(reading.pairs(column)):
             n_pairs[index, place] = len(pairs.ends)
             for time in range(shape[0]):
                 here = (time, index, place, column.rows[pairs.nodes])
-                for name, values in _tested(column.observed(time, pairs), own, at, seed).items():
-                    found[name][here] = values
-    found |= {name: adjust(found[name.replace("q", "p")].ravel()).reshape(shape) for name in ("q", "q_given")}
-    near = np.any([_near(found, which, strat.graph.n_nodes) for which in ("", "_given")], axis=0)
-    name = "" if covariates is None else covariates.name
-    facts = {"kind": "local", "given": name, "draws": max(at, default=0), "seed": seed}
-    facts["note"] = " ".join(one for one in (reading.note, covariates.note if covariates else "") if one)
-    arrays = {one: found[one] for one in NUMBERS if covariates is not None or "given" not in one}
-    arrays |= {"verdict": _words(found, reading, name), "near_level": near, "status": found["status"].astype(str)}
+                participation[here] = pairs.k
+                tested = _tested(column.observed(time, pairs), own, at, seed)
+                free.place(here, tested[0])
+                held.place(here, tested[1])
+                status[here], side[here] = tested[2:]
+    q, q_given = (adjust(one.p.ravel()).reshape(shape) for one in (free, held))
+    arrays = {"r": free.value, "p": free.p, "q": q}
+    arrays |= {"r_given": held.value, "p_given": held.p, "q_given": q_given} if covariates.name else {}
+    arrays |= {"chance_low": free.low, "chance_high": free.high, "participation": participation}
+    sides = _among(reading, free.tail, side), alike(held.tail)
+    words = verdicts(q, free.tail, q_given, held.tail, covariates.name, sides)
+    near = free.near_by_q(q, n) | held.near_by_q(q_given, n)
+    arrays |= {"verdict": words, "near_level": near, "status": status.astype(str)}
+    facts = {"kind": "local", "given": covariates.name, "draws": max(at, default=0), "seed": seed}
+    facts["note"] = f"{reading.note} {covariates.note}".strip()
     return labelled(reading, arrays, ("hop", "node"), {"n_pairs": ("hop", n_pairs.max(axis=0))}, LONG_NAMES, facts)
 
 
-def _tested(obs: Observation, covariates: Covariates | None, at: tuple[int, ...], seed: int) -> dict[str, Any]:
-    """Both tests of every node with a pair at one hop, by name, arrays (m,)."""
-    pairs, free = obs.pairs, LocalLikeness(obs)
-    found: dict[str, Any] = {"r": free.value, "participation": pairs.k}
-    if not free.is_defined:
-        return found | {"status": NO_VARIANCE}
-    found["status"] = np.where(np.isnan(free.unit), "at the mean of all ends", "ok")
-    chance = _chance(free, at, seed)
-    found |= _facts_of(chance, "") | {"side": np.sign(free.own[:, 0])}
-    found |= {"chance_low": chance.low[:, 0] * free.unit, "chance_high": chance.high[:, 0] * free.unit}
-    if covariates is None:
-        return found
+def _tested(
+    obs: Observation, covariates: Covariates, at: tuple[int, ...], seed: int
+) -> tuple[Chance, Chance, Any, np.ndarray]:
+    """Both tests of every node with a pair at one hop, arrays (m,), with its status and its side of the mean."""
+    pairs, likeness = obs.pairs, LocalLikeness(obs)
+    unknown, side = Chance.unknown(likeness.value.shape), likeness.own[:, 0]
+    if not likeness.is_defined:
+        return unknown, unknown, NO_VARIANCE, side
+    free, status = _chance(likeness, at, seed), np.where(np.isnan(likeness.unit), "at the mean of all ends", "ok")
+    if not covariates.name:
+        return free, unknown, status, side
     beyond = obs.beyond(covariates.at(pairs.participation))
     if beyond.is_explained:
-        return found | {"status": covariates.why_untested(pairs.participation)}
-    found["r_given"] = LocalLikeness(Observation(beyond.values, pairs, beyond.rounding)).value
+        return free, unknown, covariates.why_untested(pairs.participation), side
     held = _chance(LocalLikeness(obs, beyond.values, covariates.blocks), at, seed)
-    return found | _facts_of(held, "_given")
-
-
-def _facts_of(chance: Chance, which: str) -> dict[str, np.ndarray]:
-    """p of some nodes and what it rests on."""
-    return {f"{name}{which}": getattr(chance, name)[:, 0] for name in ("p", "tail", "draws", "by_tail")}
-
-
-def _near(found: dict[str, Any], which: str, n_nodes: int) -> np.ndarray:
-    """Whether other orders could move q of a node across the level."""
-    p, q, draws, by_tail = (np.nan_to_num(found[f"{name}{which}"], nan=1.0) for name in ("p", "q", "draws", "by_tail"))
-    chance = Chance.unknown(p.shape)
-    chance.p_family[:], chance.draws[:], chance.by_tail[:] = p, draws, by_tail
-    return np.isfinite(found[f"p{which}"]) & chance.near_by_q(q, n_nodes)
+    held.value[:, 0] = LocalLikeness(Observation(beyond.values, pairs, beyond.rounding)).value
+    return free, held, status, side
 
 
 def _chance(likeness: LocalLikeness, at: tuple[int, ...], seed: int) -> Chance:
@@ -179,13 +158,17 @@ def _chance(likeness: LocalLikeness, at: tuple[int, ...], seed: int) -> Chance:
 
     # Fewer draws for the clear nodes of a large graph save memory; elsewhere they would blur the interval of chance.
     steps = STEPS if len(likeness.nodes) > MANY_NODES else ()
-    return run_columns((likeness.value / likeness.unit)[:, None], draw, at, steps)
+    found = run_columns((likeness.value / likeness.unit)[:, None], draw, at, steps)
+    found.value[:, 0] = likeness.value
+    for end in (found.low, found.high):
+        end *= likeness.unit[:, None]  # in place
+    return found
 
 
-def _words(found: dict[str, np.ndarray], reading: Reading, given: str) -> np.ndarray:
-    words = verdicts(found["q"], found["tail"], found["q_given"], found["tail_given"], given).astype(object)
-    for cell in zip(*np.nonzero(np.isin(words, ("alike", "unlike"))), strict=True):
-        kind, tail = reading.columns[cell[1]].kind, int(found["tail"][cell])
-        key: Any = (tail, int(found["side"][cell])) if kind == "numbers" else tail
-        words[cell] = WORDS.get(kind, WORDS["vectors"])[key]
-    return words.astype(str)
+def _among(reading: Reading, tail: np.ndarray, side: np.ndarray) -> np.ndarray:
+    """What a node that is like or unlike its neighbours is among them."""
+    kind, like, high = np.array([[[one.kind]] for one in reading.columns]), tail > 0, side > 0
+    numbers = np.char.add(np.where(high, "high among ", "low among "), np.where(high == like, "high", "low"))
+    labels = np.where(like, "among its own", "among another class")
+    vectors = np.where(like, "like its neighbours", "unlike its neighbours")
+    return np.select([kind == "numbers", kind == "labels"], [numbers, labels], vectors)

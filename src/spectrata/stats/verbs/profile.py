@@ -21,10 +21,9 @@ from spectrata.stats.observation import RANDOM_WALK, moved, pairs_of
 from spectrata.stats.statistics.shares import MOST_NODES
 from spectrata.stats.testing import Results
 from spectrata.stats.verbs.diagnose import diagnose, found_in, in_words, is_watched
-from spectrata.stats.verbs.hops import stratify
 from spectrata.stats.verbs.local import local_of
 from spectrata.stats.verbs.rank_columns import SIGNIFICANT, ranked, reach_of
-from spectrata.stats.verbs.reading import Column, Reading, of_result, read, signal_or_table
+from spectrata.stats.verbs.reading import Column, Reading, of_result, read, signal_or_table, stratify
 
 if TYPE_CHECKING:
     import pandas as pd

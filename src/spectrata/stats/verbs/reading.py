@@ -10,8 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.core.spectra import as_stratification
+from spectrata.core.strata import asked_hops
 from spectrata.core.stratification import Stratification
 from spectrata.errors import (
+    HopError,
     InputError,
     OptionError,
     ResultError,
@@ -21,23 +24,27 @@ from spectrata.errors import (
     UnknownNameError,
     argument,
     shown,
+    warn,
 )
 from spectrata.inputs.columns import COLUMNS
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.labels import Labels, as_labels
 from spectrata.inputs.numbers import one_of
-from spectrata.inputs.readers.arrays import module
 from spectrata.inputs.readers.files import is_number, opened, suffix
 from spectrata.inputs.readers.objects import anndata_attributes, is_anndata
 from spectrata.inputs.readers.signal_files import label_name, read_label_table
 from spectrata.inputs.readers.tables import read_columns
 from spectrata.inputs.rows import is_attribute, order_of, refuse_repeated
 from spectrata.inputs.signals import DOUBLE, Signal, as_signal, potential
+from spectrata.kernels.backend import NUMPY, backend_of
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.levels import rebuild
 from spectrata.stats.findings.watched import giving_signal
+from spectrata.stats.nulls.given import by_node, is_by_number, is_frame
 from spectrata.stats.observation import Observation, Pairs, observe, pairs_of
-from spectrata.stats.verbs.hops import following, stratify
+
+ALL_HOPS = 4_000  # nodes above which hops=None reads the first three hops
+NEAR_HOPS = 20_000  # and above which it reads hop 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +102,50 @@ class Reading:
         return [pairs_of(self.strat, hop, column.rows) for hop in self.hops]
 
 
+# ---- graphs
+
+
+def at_hops(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stratification:
+    """The strata of a graph at some hops; of a stratification those that it has."""
+    if not isinstance(graph, Stratification):
+        return as_stratification(graph, hops, weights=weights)
+    if weights is not None:
+        raise OptionError("A Stratification has its graph read already; leave out weights, or give the graph itself.")
+    if hops is None:
+        return graph
+    by_number = is_by_number(graph)
+    if isinstance(hops, Iterable) and not by_number:  # intervals of distance, by their labels
+        asked: Any = [hops] if isinstance(hops, str) else list(hops)
+    else:
+        asked = asked_hops(hops)
+    kept = asked
+    if isinstance(asked, int):
+        kept = [hop for at, hop in enumerate(graph.hops, start=1) if (hop if by_number else at) <= asked]
+    lost = [hop for hop in kept if hop not in graph.hops]
+    if lost or not kept:
+        what = shown(lost[0]) if lost else f"up to {asked}"
+        raise HopError(f"The Stratification has the hops {graph.hops}, and not {what}.")
+    return graph.only(*kept)
+
+
+def stratify(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stratification:
+    """The strata that a reading uses; all hops of a large graph are not read unless they are asked for."""
+    if isinstance(graph, Stratification) or hops is not None:
+        strat = at_hops(graph, hops, weights)
+    else:
+        known, nearest = as_graph(graph, weights=weights), None
+        if known.n_nodes > ALL_HOPS:
+            nearest = 1 if known.n_nodes > NEAR_HOPS else 3
+            warn(f"Reading hops up to {nearest} of {known.n_nodes:,} nodes; {argument('hops')} asks for others.")
+        strat = Stratification(known, nearest)
+    if not strat.hops:
+        raise HopError("The graph has no edges, and so no pairs of nodes at any hop.")
+    return strat
+
+
+# ---- signals
+
+
 def read(
     graph: Any,
     signal: Any,
@@ -108,7 +159,10 @@ def read(
 ) -> Reading:
     """Read a graph and a signal; ``labels=True`` takes whole numbers as class codes."""
     one_of(columns, "columns", COLUMNS)
-    strat = with_attributes(following(stratify(graph, hops, weights), signal, graph), signal)
+    strat = with_attributes(stratify(graph, hops, weights), signal)
+    if strat.computing.device is None:  # compute where the signal or the graph is
+        backends = (backend_of(one) for one in (signal, graph))
+        strat = strat.using(device=next((one for one in backends if one != NUMPY), None))
     if labels:
         return Reading(strat, (label_column(as_labels(signal, strat.graph)),))
     try:
@@ -209,10 +263,8 @@ def label_columns(labels: Any, graph: Graph, names: Sequence[str] = ()) -> dict[
 
 def _label_table(labels: Any, graph: Graph) -> Any:
     """Columns of labels, a DataFrame with the names of the nodes as its index; None for what is no table."""
-    if module(labels) == "pandas" and getattr(labels, "ndim", 1) == 2:
-        counted = labels.index.tolist() == list(range(len(labels)))
-        first = set(map(str, labels.iloc[:, 0])) if counted and labels.shape[1] > 1 else {""}
-        return labels.set_index(labels.columns[0]) if first <= set(map(str, graph.names)) else labels
+    if is_frame(labels):
+        return by_node(labels, graph)
     if not isinstance(labels, (str, os.PathLike)) or is_attribute(labels, graph):
         return None
     if suffix(Path(labels)) not in (".csv", ".tsv"):

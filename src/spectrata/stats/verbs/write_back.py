@@ -8,6 +8,7 @@ import numpy as np
 
 from spectrata.errors import OptionError
 from spectrata.inputs.readers.objects import is_anndata
+from spectrata.stats.nulls.given import several
 
 PREFIX = "spectrata"
 # Of each gene, and of each cell or node: what a table beside the data should have.
@@ -79,18 +80,10 @@ def _storable(values: Any) -> Any:
 
 
 def said_given(given: Any) -> str:
-    """The argument ``given=`` as text: names as they are, of values their shape.
-
-    Examples
-    --------
-    >>> said_given(["degree", "total_counts"]), said_given(np.ones(9)), said_given(None)
-    ('degree, total_counts', 'values of shape (9,)', 'None')
-    """
+    """The argument ``given=`` as text: names as they are, of values their shape."""
     if given is None or isinstance(given, bool):
         return str(given)
-    several = isinstance(given, (list, tuple)) and any(isinstance(one, str) or np.ndim(one) for one in given)
-    some = given if several else [given]
-    return ", ".join(one if isinstance(one, str) else f"values of shape {np.shape(one)}" for one in some)
+    return ", ".join(one if isinstance(one, str) else f"values of shape {np.shape(one)}" for one in several(given))
 
 
 def _rows_of(target: Any, result: Any) -> np.ndarray:
