@@ -11,6 +11,7 @@ from spectrata.errors import OptionError, ResultError
 from spectrata.stats.describe.spectrum import band_energy_shares
 from spectrata.stats.describe.summary import NotedTable
 from spectrata.stats.findings import Finding, sentences, watched
+from spectrata.stats.findings.table import explained
 from spectrata.stats.verbs.hops import at_hops
 
 GRAPH = nx.path_graph(9)  # no eigenvalue twice at one hop; two parts at two
@@ -174,6 +175,15 @@ def test_the_sentence_of_a_test_has_its_numbers():
     said = "Neighbours are alike: r = 0.700 (chance -0.200 to 0.150, p = 0.002)"
     assert sentences.sentence(one, "degree") == f"{said}; given degree r = 0.600, p = 0.004."
     assert sentences.sentence(one, "") == f"{said}."
+
+
+def test_first_sentences_of_commands():
+    said = "2 of 34 nodes stand out from their neighbours beyond chance and degree: 2 high among high."
+    assert sentences.local_sentence(["high among high"] * 2, 34, [1], ["degree"]) == said
+    said = "No agreement beyond their smoothness was found (chance)."
+    assert sentences.agree_sentence(["chance"], "spectral") == said
+    words = ["unlike: r below chance, also given degree", "chance: r not distinguishable from chance"]
+    assert explained(["unlike", "chance", "unlike"], "degree") == words
 
 
 def test_hops_of_a_graph_and_of_a_stratification():

@@ -113,10 +113,6 @@ class Findings(Sequence[Finding]):
         """The kinds of all findings."""
         return {finding.kind for finding in self}
 
-    def of(self, kind: str) -> list[Finding]:
-        """The findings of one kind."""
-        return [finding for finding in self if finding.kind == kind]
-
     def explain(self) -> str:
         """Every finding as a sentence; for layers of a model the rates behind the verdicts."""
         sentences = dict.fromkeys(finding.text for finding in self if finding.text)

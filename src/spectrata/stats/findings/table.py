@@ -12,13 +12,15 @@ if TYPE_CHECKING:
 WIDTH, MOST_TABLES = 80, 6
 BY_BIN = "degree: number of a node's pairs in the first three bins and in the tested one"  # strata by distance
 COLUMNS = ("hop", "verdict", "r", "chance", "p", "r given", "p given")
+LEFT = ("verdict", "chance")  # columns whose cells stand on the left
+# The first that a verdict begins with says what it means.
 WORDS = {
+    "alike only": "r above chance only with {given} accounted for",
     "alike": "r above chance{also}",
+    "unlike only": "r below chance only with {given} accounted for",
     "unlike": "r below chance{also}",
     "chance": "r not distinguishable from chance",
     "not beyond": "r differs from chance, but with {given} accounted for this is not shown",
-    "alike only": "r above chance only with {given} accounted for",
-    "unlike only": "r below chance only with {given} accounted for",
     "reversed": "above chance without and below it with {given} accounted for, or the other way round",
     "not tested": "r without p",
 }
@@ -32,6 +34,13 @@ def shown_p(p: float) -> str:
 def shown(value: float) -> str:
     """A correlation or share with three digits after the point; nothing for NaN."""
     return "" if np.isnan(value) else f"{value:.3f}".replace("-0.000", "0.000")
+
+
+def place_words(column: Any, snapshot: Any) -> str:
+    """Column and snapshot by name; nothing where the signal has neither."""
+    return ", ".join(
+        f"{what} {name}" for what, name in (("column", column), ("snapshot", snapshot)) if name is not None
+    )
 
 
 def hop_rows(findings: Iterable["Finding"]) -> dict[tuple[Any, Any], list[dict[str, str]]]:
@@ -62,19 +71,13 @@ def tables(findings: Sequence["Finding"], given: str, tests: int) -> list[str]:
     if len(groups) > MOST_TABLES:
         shown_groups = [*shown_groups[: MOST_TABLES - 1], shown_groups[-1]]
         lines = [f"{MOST_TABLES} of {len(groups)} tables; to_frame() has all."]
-    for (column, snapshot), group in shown_groups:
-        if column is not None or snapshot is not None:
-            words = [f"column {column}"] * (column is not None) + [f"snapshot {snapshot}"] * (snapshot is not None)
-            lines.append(f"{words[0][0].upper()}{', '.join(words)[1:]}:")
-        lines.append(_line({name: name for name in kept}, wide, gap))
-        lines += [_line(row, wide, gap) for row in group]
+    for where, group in shown_groups:
+        if words := place_words(*where):
+            lines.append(f"{words[0].upper()}{words[1:]}:")
+        for row in ({name: name for name in kept}, *group):
+            cells = [row[name].ljust(size) if name in LEFT else row[name].rjust(size) for name, size in wide.items()]
+            lines.append(gap.join(cells).rstrip())
     return lines + textwrap.wrap(footnote(findings, given, tests), WIDTH)
-
-
-def _line(row: dict[str, str], wide: dict[str, int], gap: str) -> str:
-    left = ("verdict", "chance")
-    cells = [row[name].ljust(size) if name in left else row[name].rjust(size) for name, size in wide.items()]
-    return gap.join(cells).rstrip()
 
 
 def footnote(findings: Sequence["Finding"], given: str, tests: int) -> str:
@@ -99,19 +102,10 @@ def footnote(findings: Sequence["Finding"], given: str, tests: int) -> str:
 
 
 def explained(verdicts: Iterable[str], given: str) -> list[str]:
-    """Each verdict that occurs with its meaning.
-
-    Examples
-    --------
-    >>> explained(["unlike", "chance", "unlike"], "degree")
-    ['unlike: r below chance, also given degree', 'chance: r not distinguishable from chance']
-    """
-    found = []
-    for word in dict.fromkeys(verdicts):
-        key = next((key for key in sorted(WORDS, key=len, reverse=True) if word.startswith(key)), None)
-        meaning = "" if key is None else WORDS[key].format(also=f", also given {given}" if given else "", given=given)
-        found += [f"{word}: {meaning}"] if meaning else []
-    return found
+    """Each verdict that occurs with its meaning: ``"unlike: r below chance, also given degree"``."""
+    also = f", also given {given}" if given else ""
+    found = {word: next((WORDS[key] for key in WORDS if word.startswith(key)), "") for word in verdicts}
+    return [f"{word}: {meaning.format(also=also, given=given)}" for word, meaning in found.items() if meaning]
 
 
 def correction(findings: Iterable["Finding"], tests: int) -> str:
