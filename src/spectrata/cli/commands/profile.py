@@ -261,7 +261,7 @@ def document(found: "Profile", graph: str, signal: str, ds: "xr.Dataset | None")
     from spectrata._version import __version__
     from spectrata.results.schema import options_of
     from spectrata.stats.describe.sizes import graph_facts
-    from spectrata.stats.describe.strongest import strongest_rows
+    from spectrata.stats.describe.summary import strongest_rows
 
     facts: dict[str, Any] = {"spectrata": __version__, "command": "profile", "signal": signal, "seed": found.seed}
     facts |= {"graph": graph_facts(found.strat, graph), "read_as": how_read(found), "hops": list(found.hops)}

@@ -136,8 +136,7 @@ def normalize(ds: xr.Dataset) -> xr.Dataset:
     size = np.where(length > 0, length, 1.0)[..., None]
     unit, share = spectra.magnitude / size, spectra.magnitude_error / size
     error = share + unit * lengths(share)[..., None]  # of the magnitude, and of the length it is divided by
-    empty = np.isnan(spectra.magnitude).all(axis=-1)
-    norm = np.where(empty, np.nan, length)
+    norm = np.where(np.isnan(spectra.magnitude).all(axis=-1), np.nan, length)
     if NORMALIZED in ds.attrs:  # the norms before the first time are those of the signal
         norm = norm * spectra.stacked("magnitude_norm", "algorithm", "hop")
     words = {"long_name": "l2 norm of the magnitudes before they were normalised"}
