@@ -10,8 +10,8 @@ import pytest
 import spectrata as st
 from spectrata.errors import OptionError
 from spectrata.stats.findings import Finding
+from spectrata.stats.findings.finding import footnote
 from spectrata.stats.findings.sentences import likeness_words, scale_lines
-from spectrata.stats.findings.table import footnote
 from spectrata.stats.verbs.profile import profile
 
 KARATE = nx.karate_club_graph()

@@ -11,7 +11,7 @@ from spectrata.errors import OptionError, ResultError
 from spectrata.stats.describe.spectrum import band_energy_shares
 from spectrata.stats.describe.summary import NotedTable
 from spectrata.stats.findings import Finding, sentences, watched
-from spectrata.stats.findings.table import explained
+from spectrata.stats.findings.finding import explained
 from spectrata.stats.verbs.hops import at_hops
 
 GRAPH = nx.path_graph(9)  # no eigenvalue twice at one hop; two parts at two

@@ -220,7 +220,7 @@ def print_answer(found: "Profile", graph: str, signal: str) -> None:
     """The answer, the graph, and the table of the last snapshot: one row per hop, or one per column."""
     from spectrata.cli.describe import NAMES, graph_line, print_ranking
     from spectrata.stats.describe.sizes import graph_facts
-    from spectrata.stats.findings.table import footnote, hop_rows
+    from spectrata.stats.findings.finding import footnote, hop_rows
 
     name, findings = f"{signal} ({how_read(found)})", found.findings
     if found.ranking is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.stats.findings.table import WIDTH, place_words, shown, shown_p
+from spectrata.stats.findings.finding import WIDTH, place_words, shown, shown_p
 from spectrata.stats.nulls.stopping import LEVEL
 
 if TYPE_CHECKING:
