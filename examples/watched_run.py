@@ -35,6 +35,9 @@ def train(data: Data, depth: int, epochs: int, every: int) -> "spectrata.torch.W
         evaluate=every,
         hops=1,
         algorithms="gft",
+        metric="euclidean",
+        laplacian="normalized",  # with self-loops the operator of GCNConv, frequencies 0 to 2
+        self_loops=True,
         control="no_messages",
     )
     with watched as w:
@@ -64,7 +67,7 @@ def figure(w: "spectrata.torch.Watch") -> Figure:
     st.plot.filters(last, axes[1, 1])
     for letter, ax in zip("abcd", axes.ravel(), strict=True):
         ax.set_title(
-            fill(f"({letter}) {ax.get_title() or ax.get_title(loc='left')}", 52),
+            fill(f"({letter}) {ax.get_title() or ax.get_title(loc='left')}", 42),
             fontsize=9,
             loc="left",
         )

@@ -10,8 +10,8 @@ import pytest
 import spectrata as st
 from spectrata.errors import OptionError
 from spectrata.stats.findings import Finding
+from spectrata.stats.findings.finding import footnote
 from spectrata.stats.findings.sentences import likeness_words, scale_lines
-from spectrata.stats.findings.table import footnote
 from spectrata.stats.verbs.profile import profile
 
 KARATE = nx.karate_club_graph()
@@ -187,3 +187,4 @@ def test_the_scale_line(statistics, near, said):
 
 def test_r_of_the_other_sign_is_named_by_its_side_of_chance():
     assert likeness_words(rows(["alike"], value=-0.2), 3) == "less unlike than chance between neighbours"
+    assert likeness_words(rows(["unlike"], value=-0.2), 3) == "less alike than chance between neighbours"

@@ -11,6 +11,7 @@ from spectrata.errors import OptionError, ResultError
 from spectrata.stats.describe.spectrum import band_energy_shares
 from spectrata.stats.describe.summary import NotedTable
 from spectrata.stats.findings import Finding, sentences, watched
+from spectrata.stats.findings.finding import explained
 from spectrata.stats.verbs.reading import at_hops
 
 GRAPH = nx.path_graph(9)  # no eigenvalue twice at one hop; two parts at two
@@ -176,6 +177,15 @@ def test_the_sentence_of_a_test_has_its_numbers():
     assert sentences.sentence(one, "") == f"{said}."
 
 
+def test_first_sentences_of_commands():
+    said = "2 of 34 nodes stand out from their neighbours beyond chance and degree: 2 high among high."
+    assert sentences.local_sentence(["high among high"] * 2, 34, [1], ["degree"]) == said
+    said = "No agreement beyond their smoothness was found (chance)."
+    assert sentences.agree_sentence(["chance"], "spectral") == said
+    words = ["unlike: r below chance, also given degree", "chance: r not distinguishable from chance"]
+    assert explained(["unlike", "chance", "unlike"], "degree") == words
+
+
 def test_hops_of_a_graph_and_of_a_stratification():
     strat = st.Stratification(nx.path_graph(6), 4)
     assert [at_hops(strat, hops, None).hops for hops in (2, [3], None)] == [(1, 2), (3,), (1, 2, 3, 4)]
@@ -196,7 +206,7 @@ def test_shares_of_bands_count_the_energy_outside_their_edges():
 def test_p_is_printed_alike_by_table_and_page():
     """A p that is half a unit of the third decimal, but for the last bit: 35 of 10,000 orders."""
     from spectrata.report.payload import number
-    from spectrata.stats.findings.table import shown_p
+    from spectrata.stats.findings.finding import shown_p
 
     for p, words in (
         (0.0035 - 1e-18, "0.004"),

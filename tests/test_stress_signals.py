@@ -16,7 +16,7 @@ import spectrata.torch
 from roads import ALL, INCIDENCE, ROADS
 from spectrata.errors import ResultError, SignalValueError, SpectrataWarning
 from spectrata.kernels import edge_sums, threads
-from spectrata.stats.describe.strongest import strongest_rows
+from spectrata.stats.describe.summary import strongest_rows
 from strategies import DEFAULT, Case, assert_near, case_of, run
 
 GRAPH = nx.disjoint_union(nx.gnp_random_graph(14, 0.25, seed=2), nx.path_graph(3))

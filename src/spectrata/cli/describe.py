@@ -100,8 +100,8 @@ def statuses(rows: list[dict[str, Any]]) -> None:
 
 def print_ranking(found: "pd.DataFrame", given: Any, top: int, rest: str) -> None:
     """A sentence about all columns, and the clearest of them."""
+    from spectrata.stats.findings.finding import explained
     from spectrata.stats.findings.sentences import column_sentences, covariate_names, listed
-    from spectrata.stats.findings.table import explained
 
     for line in column_sentences(found, given):
         text(line)

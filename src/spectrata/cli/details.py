@@ -14,8 +14,7 @@ def print_strongest(ds: "xr.Dataset") -> None:
     """A table of eigenvalues with their magnitudes, and what its signs mean."""
     from spectrata.core.registry import row_of
     from spectrata.results.schema import view
-    from spectrata.stats.describe.strongest import strongest_rows
-    from spectrata.stats.describe.summary import precision_notes
+    from spectrata.stats.describe.summary import precision_notes, strongest_rows
 
     every, result = strongest_rows(ds), view(ds)
     rows, cells = every[:ROWS], {"hop": [row["hop"] for row in every[:ROWS]]}

@@ -76,7 +76,7 @@ def table(columns: Mapping[str, Sequence[object]], left: Sequence[str] = ()) -> 
 
 def row_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Any], left: Sequence[str] = ()) -> None:
     """Print the fields of rows as columns: p and q as p, pairs of fields as an interval; empty columns are left out."""
-    from spectrata.stats.findings.table import shown, shown_p
+    from spectrata.stats.findings.finding import shown, shown_p
 
     def cell(row: Mapping[str, Any], field: Any) -> str:
         if isinstance(field, tuple):

@@ -17,8 +17,8 @@ from spectrata.report.run import collapse_levels, run_map
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.spectrum import merge_eigenspaces
 from spectrata.stats.findings import VERDICTS, Finding
+from spectrata.stats.findings.finding import correction, footnote
 from spectrata.stats.findings.sentences import column_sentences, scale_lines
-from spectrata.stats.findings.table import correction, footnote
 from spectrata.stats.findings.watched import giving_signal, last_scores
 from spectrata.stats.verbs.profile import Profile
 from spectrata.stats.verbs.reading import Column

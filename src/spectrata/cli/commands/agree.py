@@ -30,8 +30,7 @@ def agree(
     """Test whether two signals agree beyond what their smoothness explains."""
     from spectrata.cli.describe import NAMES, graph_line, rows_of, statuses
     from spectrata.stats.describe.sizes import graph_facts
-    from spectrata.stats.findings.answers import agree_sentence
-    from spectrata.stats.findings.sentences import covariate_names, listed
+    from spectrata.stats.findings.sentences import agree_sentence, covariate_names, listed
     from spectrata.stats.verbs.agree import agree as compute
 
     with Meter() as progress:

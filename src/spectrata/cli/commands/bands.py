@@ -58,7 +58,7 @@ def _print(ds: "xr.Dataset", graph: str) -> None:
     import numpy as np
 
     from spectrata.stats.describe.spectrum import band_energy_shares
-    from spectrata.stats.findings.table import shown
+    from spectrata.stats.findings.finding import shown
 
     size = f"{ds.attrs['n_nodes']:,} nodes, {ds.attrs['n_edges']:,} edges"
     text(f"graph: {graph}: {size}{', weighted' * bool(ds.attrs['weights'])}")

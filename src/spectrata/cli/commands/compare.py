@@ -29,7 +29,7 @@ def compare(
     """Compare two results on the same graph: where energy moves from A to B."""
     from spectrata.results.files import open as open_result
     from spectrata.stats.describe.compare import compare as compare_results
-    from spectrata.stats.findings.answers import shift_sentence
+    from spectrata.stats.findings.sentences import shift_sentence
 
     try:
         sides = open_result(_result(a)), open_result(_result(b))

@@ -82,7 +82,7 @@ def read_data(chosen: list[str] | None = None) -> "tuple[Stratification, Signal]
 
 def sentences(ds: "xr.Dataset") -> list[str]:
     """How learning changes the spectra of the paper's graph, each sentence from the numbers."""
-    from spectrata.stats.describe.strongest import strongest_rows
+    from spectrata.stats.describe.summary import strongest_rows
 
     before, after = (ds["gradient_norm"].sel({"snapshot": name}).values for name in ("start", "learned"))
     tops = [row["strongest"][0] for row in strongest_rows(ds.sel(algorithm=["gft"], hop=[1]))]

@@ -34,8 +34,7 @@ def local(
     from spectrata.cli import files
     from spectrata.cli.describe import NAMES, graph_line, rows_of
     from spectrata.stats.describe.sizes import graph_facts
-    from spectrata.stats.findings.answers import local_sentence
-    from spectrata.stats.findings.sentences import covariate_names, listed
+    from spectrata.stats.findings.sentences import covariate_names, listed, local_sentence
     from spectrata.stats.verbs.local import WORDS
     from spectrata.stats.verbs.local import local as compute
 

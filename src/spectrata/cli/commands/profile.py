@@ -220,7 +220,7 @@ def print_answer(found: "Profile", graph: str, signal: str) -> None:
     """The answer, the graph, and the table of the last snapshot: one row per hop, or one per column."""
     from spectrata.cli.describe import NAMES, graph_line, print_ranking
     from spectrata.stats.describe.sizes import graph_facts
-    from spectrata.stats.findings.table import footnote, hop_rows
+    from spectrata.stats.findings.finding import footnote, hop_rows
 
     name, findings = f"{signal} ({how_read(found)})", found.findings
     if found.ranking is not None:
@@ -261,7 +261,7 @@ def document(found: "Profile", graph: str, signal: str, ds: "xr.Dataset | None")
     from spectrata._version import __version__
     from spectrata.results.schema import options_of
     from spectrata.stats.describe.sizes import graph_facts
-    from spectrata.stats.describe.strongest import strongest_rows
+    from spectrata.stats.describe.summary import strongest_rows
 
     facts: dict[str, Any] = {"spectrata": __version__, "command": "profile", "signal": signal, "seed": found.seed}
     facts |= {"graph": graph_facts(found.strat, graph), "read_as": how_read(found), "hops": list(found.hops)}

@@ -31,8 +31,7 @@ def align(
     # Edges directed by rows or at random make magnitudes depend on the order of the nodes.
     directed = "orientation" in _facts(second, algorithms) and second.options.get("orientation", "rms") != "rms"
     if _graph(first) != _graph(second) and not directed:
-        b = numbered_like(b, a)
-        second = view(b, names[1])
+        second = view(b := numbered_like(b, a), names[1])
     if first.ds.attrs.get("graph_hash") != second.ds.attrs.get("graph_hash"):
         words = f"{names[0]} and {names[1]} are of different graphs ({_graph(first)} and {_graph(second)})"
         raise ResultError(f"{words}, whose eigencomponents do not correspond; compare signals on one graph.")
@@ -68,10 +67,12 @@ def _facts(one: View, algorithms: list[str]) -> dict[str, Any]:
 
 
 def _matched(first: View, second: View, b: xr.Dataset) -> xr.Dataset:
-    sides = sorted((first, second), key=lambda one: "column" not in one.row_dims)
-    if "column" in sides[0].row_dims and "column" not in sides[1].row_dims:
-        columns = ", ".join(map(str, sides[0].labels("column")[:5]))
-        words = f"{sides[0].name} has the columns {columns} as signals of their own, and {sides[1].name} has no columns"
+    """The second result with its rows in the order of the first."""
+    alone = [one for one in (first, second) if "column" not in one.row_dims]
+    if len(alone) == 1:
+        other = second if alone[0] is first else first
+        columns = ", ".join(map(str, other.labels("column")[:5]))
+        words = f"{other.name} has the columns {columns} as signals of their own, and {alone[0].name} has no columns"
         raise ResultError(f"{words}; select one with ds.sel(column=...), or compute both with the same columns=.")
     if not first.row_dims or not second.row_dims:
         return b
@@ -81,9 +82,9 @@ def _matched(first: View, second: View, b: xr.Dataset) -> xr.Dataset:
     for dim in first.row_dims:
         wanted, given = first.labels(dim), second.labels(dim)
         if sorted(map(str, wanted)) != sorted(map(str, given)) or len(set(wanted)) < len(wanted):
-            alone = [label for label in (*wanted, *given) if label not in wanted or label not in given]
+            odd = [label for label in (*wanted, *given) if label not in wanted or label not in given]
             words = f"{first.name} has {len(wanted)} labels along {dim} and {second.name} has {len(given)}"
-            words += f", and they are not the same ({shown(alone[0]) if alone else 'one occurs twice'})"
+            words += f", and they are not the same ({shown(odd[0]) if odd else 'one occurs twice'})"
             raise ResultError(f"{words}; select the same of both, or give them the same labels.")
         b = b.isel({dim: [given.index(label) for label in wanted]})
     return b

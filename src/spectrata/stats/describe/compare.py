@@ -16,7 +16,7 @@ from spectrata.kernels.scaling import LAST_DIGITS, squarable
 from spectrata.results.build import attributes_of
 from spectrata.results.schema import ZERO_DROPPED, View, view
 from spectrata.stats.describe.align import align
-from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups, merge_rules, rebuild
+from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups, merge_rules, over, rebuild
 from spectrata.stats.describe.spectrum import lengths, merge_eigenspaces, off_zero_share, rounding_floor
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.surrogates import exchange_signs
@@ -141,10 +141,9 @@ def compare(
     rows = first if first.row_dims else second
     x, y = spread_evenly(first, zero), spread_evenly(second, zero)
     measures = measure_pairs(x, y) | correlation_chance(x, y, draws, seed)
-    variables: dict[str, Any] = {name: rows.placed(array, "hop") for name, array in measures.items()}
     flat = np.where(np.isnan(measures["correlation"]), "undefined correlation: a flat spectrum", "ok")
-    status = np.where(np.isnan(measures["cosine"]), "undefined: a spectrum without energy", flat)
-    variables["status"] = rows.placed(status, "hop")
+    measures["status"] = np.where(np.isnan(measures["cosine"]), "undefined: a spectrum without energy", flat)
+    variables: dict[str, Any] = {name: rows.placed(array, "hop") for name, array in measures.items()}
     groups, count = level_groups(first, "band", bands)
     coords: dict[str, Any] = {"algorithm": list(first.algorithms), "hop": list(first.hops)} | rows.row_coordinates()
     coords |= level_coordinates(first, groups, count, "band")
@@ -176,24 +175,18 @@ def correlation_chance(x: SpreadSpectra, y: SpreadSpectra, draws: int, seed: int
         mixed = orders(seed, len(used), 0, draws)
         # Each order for both sides in turn, so that exchanging the two results changes nothing.
         pairs = [(one[None], other[mixed]), (one[mixed], other[None])]
-        found = np.concatenate([_correlation(*pair, weights[used] / weights[used].sum()) for pair in pairs])
+        found = np.concatenate([correlation(*pair, weights[used] / weights[used].sum()) for pair in pairs])
         if np.isfinite(found).all():
             low[place], high[place] = np.percentile(found, (2.5, 97.5))
     return {"chance_low": low, "chance_high": high}
 
 
-def _correlation(u: np.ndarray, v: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def correlation(u: np.ndarray, v: np.ndarray, weights: Any, flat: float = FLAT) -> np.ndarray:
     """Correlate along the last axis, with weights that add up to 1; NaN where a side is flat."""
     off_u, off_v = (side - np.sum(weights * side, axis=-1, keepdims=True) for side in (u, v))
-    (size_u, size_v), (spread_u, spread_v) = (
-        [np.sqrt(np.sum(weights * one**2, axis=-1)) for one in sides] for sides in ((u, v), (off_u, off_v))
-    )
-    varies = (spread_u > FLAT * size_u) & (spread_v > FLAT * size_v)
-    return _over(np.sum(weights * off_u * off_v, axis=-1), spread_u * spread_v, varies)
-
-
-def _over(a: np.ndarray, b: np.ndarray, some: np.ndarray) -> np.ndarray:
-    return np.divide(a, b, out=np.full(np.shape(a), np.nan), where=some)
+    size_u, size_v, spread_u, spread_v = (np.sqrt(np.sum(weights * one**2, axis=-1)) for one in (u, v, off_u, off_v))
+    varies = (spread_u > flat * size_u) & (spread_v > flat * size_v)
+    return over(np.sum(weights * off_u * off_v, axis=-1), spread_u * spread_v, varies)
 
 
 def measure_pairs(x: SpreadSpectra, y: SpreadSpectra) -> dict[str, np.ndarray]:
@@ -204,39 +197,36 @@ def measure_pairs(x: SpreadSpectra, y: SpreadSpectra) -> dict[str, np.ndarray]:
     u, v = (squarable(np.where(present, array, 0.0))[0] for array in (u, v))
     w = np.where(present, x.weights, 0.0)
     total = np.maximum(w.sum(axis=-1), 1.0)
-    w, root = w / total[..., None], np.sqrt(total)
+    w = w / total[..., None]
     size_u, size_v = (np.sqrt(np.sum(w * one**2, axis=-1)) for one in (u, v))
     exists = (size_u > 0) & (size_v > 0)
-    length_u, length_v = (np.where(size > 0, size * root, 1.0)[..., None] for size in (size_u, size_v))
-    unit_u, unit_v = u / length_u, v / length_v  # a spectrum of zeros stays zeros
+    lengths_of = (np.where(size > 0, size * np.sqrt(total), 1.0)[..., None] for size in (size_u, size_v))
+    unit_u, unit_v = (one / length for one, length in zip((u, v), lengths_of, strict=True))  # zeros stay zeros
     difference = np.where(w > 0, unit_v - unit_u, 0.0)
-    where = np.argmax(np.abs(difference), axis=-1)[..., None]
-
-    def at_largest(array: np.ndarray) -> np.ndarray:
-        found = np.take_along_axis(np.broadcast_to(array, difference.shape), where, axis=-1)[..., 0]
-        return np.where(exists, found, np.nan)
-
-    largest = at_largest(difference)
-    gaps, energies = np.nan_to_num(np.diff(x.eigenvalue, axis=-1)), (w * u**2, w * v**2)
+    place = np.argmax(np.abs(difference), axis=-1)[..., None]
+    arrays = (difference, x.eigenvalue, x.eigenspace.astype(float))
+    at_largest = (np.take_along_axis(np.broadcast_to(one, u.shape), place, axis=-1)[..., 0] for one in arrays)
+    largest, value, space = (np.where(exists, found, np.nan) for found in at_largest)
+    moved = np.abs(largest) > SAME
+    energies = (w * u**2, w * v**2)
     shares = [e / np.where(e.sum(axis=-1) > 0, e.sum(axis=-1), 1.0)[..., None] for e in energies]
     apart = np.abs(np.cumsum(shares[0] - shares[1], axis=-1))[..., :-1]  # of the two distributions of energy
     return {
-        "correlation": _correlation(u, v, w),
-        "cosine": _over(np.sum(w * u * v, axis=-1), size_u * size_v, exists),
-        "cosine_flat_a": _over(np.sum(w * u, axis=-1), size_u, size_u > 0),
-        "cosine_flat_b": _over(np.sum(w * v, axis=-1), size_v, size_v > 0),
+        "correlation": correlation(u, v, w),
+        "cosine": over(np.sum(w * u * v, axis=-1), size_u * size_v, exists),
+        "cosine_flat_a": over(np.sum(w * u, axis=-1), size_u),
+        "cosine_flat_b": over(np.sum(w * v, axis=-1), size_v),
         "largest_difference": largest,
-        "at_eigenvalue": np.where(np.abs(largest) > SAME, at_largest(x.eigenvalue), np.nan),
-        "at_eigenspace": np.where(np.abs(largest) > SAME, at_largest(x.eigenspace.astype(float)), np.nan),
-        "wasserstein": np.where(exists, np.sum(apart * gaps, axis=-1), np.nan),
+        "at_eigenvalue": np.where(moved, value, np.nan),
+        "at_eigenspace": np.where(moved, space, np.nan),
+        "wasserstein": np.where(exists, np.sum(apart * np.nan_to_num(np.diff(x.eigenvalue)), axis=-1), np.nan),
     }
 
 
 def band_shares(x: SpreadSpectra, groups: np.ndarray, count: int) -> np.ndarray:
     """Share of energy in each band: ``(algorithm, T, hop, band)``."""
     energy = squarable(group_reduce(x.values * np.sqrt(x.weights), groups, count))[0] ** 2
-    total = np.broadcast_to(np.nansum(energy, axis=-1, keepdims=True), energy.shape)
-    return _over(energy, total, total > 0)
+    return over(energy, np.broadcast_to(np.nansum(energy, axis=-1, keepdims=True), energy.shape))
 
 
 # ---- shifts of band shares, tested by exchanging two signals at random nodes
@@ -290,7 +280,7 @@ def band_forms(basis: EigenBasis, bands: int) -> np.ndarray:
     """Build the matrices P of every band with the energy ``tr(t^T P t)`` of a signal, ``(bands, n, n)``."""
     groups, count = level_groups(basis.axis, "band", bands)
     vectors = coefficients_of(basis)
-    inside = [vectors[:, groups[0] == band] for band in range(count)]
+    inside = (vectors[:, groups[0] == band] for band in range(count))
     return np.stack([columns @ columns.T for columns in inside])
 
 
@@ -323,10 +313,8 @@ def comparable(
     factor between the two signals for a difference; the second does not, since no share depends on these. Means are
     taken off on every connected part of the graph, given by each node's ``parts``, or not at all.
     """
-    if parts is None:
-        mean_a, mean_b = np.zeros_like(a), np.zeros_like(b)
-    else:
-        mean_a, mean_b = (side - split_along(side, parts, None, False)[1] for side in (a, b))
+    means = [0.0 * side if parts is None else side - split_along(side, parts, None, False)[1] for side in (a, b)]
+    mean_a, mean_b = means
     both = (mean_a + mean_b) / 2
     size = [np.linalg.norm(side - mean) for side, mean in ((a, mean_a), (b, mean_b))]
     floor = LAST_DIGITS if metric == "euclidean" and parts is not None else FLOOR

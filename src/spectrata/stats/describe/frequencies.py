@@ -33,9 +33,9 @@ Precision = tuple[float, int | None]  # largest error as a share of the norm, an
 class _AtNodes:
     """One stratum on which signals are split by frequency; ``spectrum`` has its eigenvalues off zero."""
 
-    def __init__(self, hop: int, operator: Laplacian, parts: np.ndarray, measure: np.ndarray | None) -> None:
-        self.hop, self.operator, self.parts, self.measure = hop, operator, parts, measure
-        self.root = None if measure is None else np.sqrt(measure)[:, None]  # (n, 1)
+    def __init__(self, operator: Laplacian, parts: np.ndarray, measure: np.ndarray | None) -> None:
+        self.operator, self.parts, self.measure = operator, parts, measure
+        self.root = np.ones(1) if measure is None else np.sqrt(measure)[:, None]  # (1,) or (n, 1)
 
     def split(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Split columns into their zero components at the nodes and the rest, both as ``C^1/2 s``: ``(n, p)`` twice."""
@@ -43,11 +43,11 @@ class _AtNodes:
         zero = (along / np.sqrt(np.bincount(self.parts, self.measure))[:, None])[self.parts]
         energy, left = np.sum(along**2, axis=0), np.sum(rest**2, axis=0)
         rest = np.where(left <= ROUNDING**2 * (energy + left), 0.0, rest)
-        return zero if self.root is None else zero * self.root, rest
+        return zero * self.root, rest
 
     def signal(self, columns: np.ndarray) -> np.ndarray:
         """Turn columns ``C^1/2 s`` into signals ``s``."""
-        return columns / self.root if self.root is not None and self.operator.weighs_signals else columns
+        return columns / self.root if self.operator.weighs_signals else columns
 
 
 class ByEigenvectors(_AtNodes):
@@ -55,7 +55,7 @@ class ByEigenvectors(_AtNodes):
 
     def __init__(self, strat: Stratification, hop: int, operator: Laplacian, tol: float) -> None:
         stratum, self.tol = strat.strata.at(hop), tol
-        super().__init__(hop, operator, stratum.parts, operator.measure(stratum) if operator.has_measure else None)
+        super().__init__(operator, stratum.parts, operator.measure(stratum) if operator.has_measure else None)
         basis: EigenBasis = strat.basis(hop)
         measured = basis.column_residual
         if measured is None:
@@ -103,7 +103,7 @@ class ByEigenvectors(_AtNodes):
         basis = self.basis
         off = ~basis.is_zero
         values, error, gains = self.values[off], self.rounding[off], gains[:, off]
-        if gains.shape[1] == 0:
+        if not off.any():
             return np.zeros(len(gains))
         gap = np.diff(values) - error[1:] - error[:-1]
         step = np.abs(np.diff(gains, axis=1))
@@ -117,9 +117,9 @@ class ByEigenvectors(_AtNodes):
 class ByProducts(_AtNodes):
     """By polynomials of the Laplacian, for graphs too large to decompose; as :class:`ByEigenvectors`."""
 
-    def __init__(self, hop: int, rows: Operator, precision: Precision, seed: int) -> None:
+    def __init__(self, rows: Operator, precision: Precision, seed: int) -> None:
         assert rows.parts is not None
-        super().__init__(hop, rows.laplacian, rows.parts, rows.measure)
+        super().__init__(rows.laplacian, rows.parts, rows.measure)
         self.rows, self.precision, self.seed = rows, precision, seed
 
     @property
@@ -157,22 +157,19 @@ def stratified(
         strat = at_hops(graph, hops, weights)
     else:
         strat = Stratification(graph, hops, weights=weights, max_basis_bytes=0)
-    n = strat.graph.n_nodes
+    n, operator = strat.graph.n_nodes, strat.computing.operator()
     exact = n <= DENSE_NODES if exact is None else flag(exact, "exact")
     if exact:
         words = "use exact=False, which needs no decomposition"
         require_memory(solve_bytes(n), f"A full decomposition of {n:,} nodes", words)
-    return strat, exact, _each_hop(strat, exact, precision, seed)
 
-
-def _each_hop(strat: Stratification, exact: bool, precision: Precision, seed: int) -> Iterator[HopFrequencies]:
-    operator = strat.computing.operator()
-    for hop in strat.hops:
+    def at(hop: int) -> HopFrequencies:
         if exact:
-            yield ByEigenvectors(strat, hop, operator, precision[0])
-        else:
-            rows = hop_operators(strat.graph, [hop], strat.strata.hop_weights, operator, NUMPY)
-            yield ByProducts(hop, next(rows)[1], precision, seed)
+            return ByEigenvectors(strat, hop, operator, precision[0])
+        (_, rows), *_ = hop_operators(strat.graph, [hop], strat.strata.hop_weights, operator, NUMPY)
+        return ByProducts(rows, precision, seed)
+
+    return strat, exact, map(at, strat.hops)
 
 
 def require_room(n: int, columns: int, filters: int) -> None:

@@ -22,7 +22,11 @@ from spectrata.results.schema import View
 
 LEVELS = ("component", "eigenspace", "band")
 MOST_BANDS = 2**16
-Coordinates = dict[str, tuple[tuple[str, str], np.ndarray]]
+
+
+def over(a: np.ndarray, b: np.ndarray, some: Any = None) -> np.ndarray:
+    """``a / b``, NaN where ``b`` is not above 0, or but for ``some``."""
+    return np.divide(a, b, out=np.full(np.shape(b), np.nan), where=b > 0 if some is None else some)
 
 
 def merge_rules(view: View) -> list[str]:
@@ -47,14 +51,6 @@ def group_reduce(values: np.ndarray, groups: np.ndarray, count: int, rule: str |
     return out
 
 
-def eigenspace_groups(eigenspace: np.ndarray) -> tuple[np.ndarray, int]:
-    """Number the eigenspaces of each hop, from 0 among those present: ``(H, N)``, and the most of any hop."""
-    groups = np.full(eigenspace.shape, -1)
-    for row, spaces in enumerate(eigenspace):
-        groups[row, spaces >= 0] = np.unique(spaces[spaces >= 0], return_inverse=True)[1]
-    return groups, int(groups.max()) + 1
-
-
 def band_groups(is_zero: np.ndarray, eigenspace: np.ndarray, multiplicity: np.ndarray, bands: int) -> np.ndarray:
     """Bands of about equally many components off zero, ``(H, N)``, -1 at zero: those of the middles of eigenspaces."""
     groups = np.full(eigenspace.shape, -1)
@@ -71,20 +67,22 @@ def level_groups(view: "View | Axis", level: str, bands: int = 4) -> tuple[np.nd
     eigenspace, multiplicity, is_zero = map(np.atleast_2d, (view.eigenspace, view.multiplicity, view.is_zero))
     if level == "component":
         return np.where(eigenspace >= 0, np.arange(eigenspace.shape[1]), -1), eigenspace.shape[1]
-    if level == "eigenspace":
-        return eigenspace_groups(eigenspace)
+    if level == "eigenspace":  # numbered from 0 among those present
+        groups = np.full(eigenspace.shape, -1)
+        for row, spaces in enumerate(eigenspace):
+            groups[row, spaces >= 0] = np.unique(spaces[spaces >= 0], return_inverse=True)[1]
+        return groups, int(groups.max()) + 1
     if isinstance(view, View):
         view.require_complete("a division into bands")
     count = whole(bands, "bands", 1, MOST_BANDS)
     return band_groups(is_zero, eigenspace, multiplicity, count), count
 
 
-def level_coordinates(view: View, groups: np.ndarray, count: int, level: str) -> Coordinates:
+def level_coordinates(view: View, groups: np.ndarray, count: int, level: str) -> dict[str, Any]:
     """Label the groups by eigenvalues and sizes, with NaN and 0 where a hop has no such group."""
     shape = (len(groups), count)
-    low, high = np.full(shape, np.nan), np.full(shape, np.nan)
-    size, space = np.zeros(shape, dtype=np.int64), np.full(shape, -1)
-    zero = np.zeros(shape, dtype=bool)
+    low, high, space = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, -1)
+    size, zero = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=bool)
     for row, group in enumerate(groups):
         inside = np.flatnonzero(group >= 0)
         index, starts, counts = np.unique(group[inside], return_index=True, return_counts=True)
@@ -95,10 +93,10 @@ def level_coordinates(view: View, groups: np.ndarray, count: int, level: str) ->
         opens = inside if level == "component" else inside[np.diff(view.eigenspace[row, inside], prepend=-2) != 0]
         size[row] = np.bincount(group[opens], view.multiplicity[row, opens], count)
     if level == "band":
-        dims = ("hop", "band")
-        return {"band_lower": (dims, low), "band_upper": (dims, high), "band_size": (dims, size)}
-    named = {"eigenvalue": low, "eigenspace": space, "multiplicity": size, "is_zero": zero}
-    return {name: (("hop", "component"), array) for name, array in named.items()}
+        named = {"band_lower": low, "band_upper": high, "band_size": size}
+    else:
+        named = {"eigenvalue": low, "eigenspace": space, "multiplicity": size, "is_zero": zero}
+    return {name: (("hop", "band" if level == "band" else "component"), array) for name, array in named.items()}
 
 
 def rebuild(view: View) -> Stratification:

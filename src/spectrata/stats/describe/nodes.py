@@ -118,9 +118,8 @@ def filter_signal(
     error = np.sqrt(np.sum(found.error[place].reshape(snapshots, -1) ** 2, axis=1)) * scale[:, 0, 0]
     axes = known.axes
     coords: dict[str, Any] = axes | node_coordinates(strat.graph) | {"status": found.status}
-    coords["error"] = along_rows(error, ("snapshot",), axes)
-    if known.columns is not None:
-        coords["dimension"] = list(known.columns)
+    coords |= {"error": along_rows(error, ("snapshot",), axes)}
+    coords |= {} if known.columns is None else {"dimension": list(known.columns)}
     facts = made_from(strat, strat.computing.operator()) | {"hop": hop, "exact": int(exact), "degree": found.degree}
     facts["band"] = str(getattr(response, "__name__", "response") if band is None else tuple(band))
     dims, array = along_rows(rescale(filtered, scale), ("snapshot", "node", "dimension"), axes)

@@ -15,7 +15,7 @@ from spectrata.inputs.signals import Signal, as_signal, resolve_metric
 from spectrata.results.build import attributes_of
 from spectrata.results.schema import View
 from spectrata.stats.describe.align import align
-from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups
+from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups, over
 from spectrata.stats.describe.spectrum import lengths, rounding_floor
 from spectrata.stats.statistics.shares import FLOOR
 
@@ -106,15 +106,15 @@ def response(
         if side.row_dims:
             raise OptionError(f"{side.name} holds snapshots; select one, such as ds.isel(snapshot=0).")
     groups, count = level_groups(first, level, bands)
-    before, share_before, size_before = _energies(first, algorithm, groups, count)
-    after, share_after, size_after = _energies(second, algorithm, groups, count)
+    (before, share_before, size_before), (after, share_after, size_after) = (
+        _energies(side, algorithm, groups, count) for side in (first, second)
+    )
     gain = size_after / size_before
     known = (before > FLOOR * size_before[:, None]) & ~np.isnan(gain)[:, None]  # else there was only rounding before
-    ratio = np.divide(after, before, out=np.full(before.shape, np.nan), where=known)
-    bands_of = {"share_before": share_before, "share_after": share_after}
-    bands_of |= {"response": ratio, "relative": ratio / gain[:, None]}
-    dims = ("hop", "band" if level == "band" else "component")
-    variables: dict[str, Any] = {name: (dims, array) for name, array in bands_of.items()}
+    ratio, dims = over(after, before, known), ("hop", "band" if level == "band" else "component")
+    found = {"share_before": share_before, "share_after": share_after}
+    found |= {"response": ratio, "relative": ratio / gain[:, None]}
+    variables: dict[str, Any] = {name: (dims, array) for name, array in found.items()}
     variables |= {"gain": ("hop", gain), "status": ("hop", np.where(np.isnan(gain), NO_ENERGY, "ok"))}
     coords = {"hop": list(first.hops)} | level_coordinates(first, groups, count, level)
     return xr.Dataset(variables, coords, attributes_of(first.ds, "response") | {"level": level})

@@ -26,8 +26,6 @@ def graph_facts(strat: Stratification, source: str) -> dict[str, Any]:
     }
 
 
-# ---- hops
-
 Sizes = tuple[list[dict[str, Any]], dict[str, Any]]  # a row for each hop, and the estimate
 
 
@@ -35,26 +33,13 @@ def counted_sizes(strat: Stratification) -> Sizes:
     """Sizes of every stratum, and the time and memory of the solves of its parts."""
     rows, solved = [], []
     for stratum in strat.strata:
-        row, parts = _row(stratum)
-        rows.append(row)
-        solved += parts
+        sizes = np.bincount(stratum.parts)
+        solved += sizes[sizes > 1].tolist()
+        row: dict[str, Any] = {"hop": stratum.hop, "n_edges": stratum.n_edges, "n_parts": len(sizes)}
+        row |= {"n_singletons": stratum.n_singletons, "largest_part": int(sizes.max())}
+        row |= {"line_edges": stratum.n_line_edges}
+        rows.append(row if stratum.weights is None else row | {"total_weight": stratum.total_weight})
     return rows, _estimate(strat.graph.n_nodes, solved, strat.strata.is_bounded)
-
-
-def _row(stratum: Stratum) -> tuple[dict[str, Any], list[int]]:
-    """One row, and the sizes of the parts that a decomposition solves."""
-    sizes = np.bincount(stratum.parts)
-    row: dict[str, Any] = {
-        "hop": stratum.hop,
-        "n_edges": stratum.n_edges,
-        "n_parts": len(sizes),
-        "n_singletons": stratum.n_singletons,
-        "largest_part": int(sizes.max()),
-        "line_edges": stratum.n_line_edges,
-    }
-    if stratum.weights is not None:
-        row["total_weight"] = stratum.total_weight
-    return row, sizes[sizes > 1].tolist()
 
 
 def sampled_sizes(

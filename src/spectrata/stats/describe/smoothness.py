@@ -16,6 +16,7 @@ from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels import edge_sums
 from spectrata.kernels.scaling import representable, squarable
 from spectrata.results.build import along_rows
+from spectrata.stats.describe.levels import over
 from spectrata.stats.labelled import made_from
 
 # Singular values below this share of the largest are rounding.
@@ -140,16 +141,15 @@ def smoothness(
     arrays = {name: np.stack([row[name] for row in rows], axis=1) for name in rows[0]} | _ranks(values)  # (T, H), (T,)
     arrays["dead_rows"] = np.mean(~np.any(known.values != 0, axis=2), axis=1)
     energy, common = np.sum(field.values**2, axis=(1, 2)), np.sum(field.values.mean(axis=1) ** 2, axis=1)
-    arrays["mean_share"] = _over(common * field.values.shape[1], energy)
-    arrays["off_zero"][field.undefined] = np.nan
-    arrays["mean_share"][field.undefined] = np.nan
-    axes = known.axes
+    arrays["mean_share"] = over(common * field.values.shape[1], energy)
+    for name in ("off_zero", "mean_share"):
+        arrays[name][field.undefined] = np.nan
     variables: dict[str, Any] = {}
     for name, array in _in_units(arrays, scale[:, 0, 0]).items():
-        laid = along_rows(array, ("snapshot", "hop")[: array.ndim], axes)
+        laid = along_rows(array, ("snapshot", "hop")[: array.ndim], known.axes)
         variables[name] = (*laid, {"long_name": LONG_NAMES[name]})
     facts = made_from(strat, operator) | {"metric": field.metric, "kind": "smoothness"}
-    return xr.Dataset(variables, {"hop": list(strat.hops)} | axes, facts)
+    return xr.Dataset(variables, {"hop": list(strat.hops)} | known.axes, facts)
 
 
 def _in_units(arrays: dict[str, np.ndarray], scale: np.ndarray) -> dict[str, np.ndarray]:
@@ -161,29 +161,26 @@ def _in_units(arrays: dict[str, np.ndarray], scale: np.ndarray) -> dict[str, np.
         warn(f"{words}; divide the signal by its largest value.")
     found = dict(arrays)
     for name, power in POWERS.items():
-        factor = scale if power == 1 else np.where(fits, scale, np.nan) ** 2
+        factor = np.where(fits | (power == 1), scale, np.nan) ** power
         with np.errstate(over="ignore"):
             grown = (arrays[name].T * factor).T
         found[name] = np.where(np.isinf(grown), np.nan, grown)
     return found
 
 
-def _over(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.divide(a, b, out=np.full(b.shape, np.nan), where=b > 0)
-
-
 def _per_hop(
     stratum: Stratum, operator: Laplacian, values: np.ndarray, unit: np.ndarray, t: np.ndarray, gap: float, zeros: bool
 ) -> dict[str, np.ndarray]:
     """Compute the measures of one stratum, ``(T,)`` each; directions farther apart than ``gap`` count as two."""
-    roots = 1.0 / np.sqrt(Laplacian("normalized", operator.self_loops).measure(stratum))
+    roots = np.sqrt(Laplacian("normalized", operator.self_loops).measure(stratum))[:, None]
     measure = operator.measure(stratum) if operator.has_measure else None
     weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
     size = np.sum(values**2, axis=(1, 2))
     out = {name: np.empty(len(values)) for name in ("mad", "mad_sum", "off_zero", "off_zero_live")}
-    out["dirichlet"] = edge_sums.edge_lengths(values, stratum.edges) ** 2 @ weights
-    scaled = values * roots[:, None]
-    out["dirichlet_normalized"] = edge_sums.edge_lengths(scaled, stratum.edges) ** 2 @ weights
+    for name, scaled in (("dirichlet", values), ("dirichlet_normalized", values * (1.0 / roots))):
+        out[name] = edge_sums.edge_lengths(scaled, stratum.edges) ** 2 @ weights
+        out[f"{name}_share"] = over(out[name], size)
+    out["dirichlet_mean"] = 2 * out["dirichlet"] / stratum.n_nodes
     for row, s in enumerate(unit):
         out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, stratum.edges, weights, gap, zeros)
         live = np.any(t[row] != 0, axis=1)
@@ -192,9 +189,6 @@ def _per_hop(
             own = None if measure is None else measure[some]
             zero, off = (np.sum(one**2) for one in split_along(t[row][some], parts, own, operator.weighs_signals))
             out[name][row] = off / (zero + off) if zero + off > 0 else np.nan
-    out["dirichlet_share"] = _over(out["dirichlet"], size)
-    out["dirichlet_mean"] = 2 * out["dirichlet"] / stratum.n_nodes
-    out["dirichlet_normalized_share"] = _over(out["dirichlet_normalized"], size)
     return {name: out[name] for name in LONG_NAMES if name in out}
 
 
@@ -221,11 +215,11 @@ def _ranks(values: np.ndarray) -> dict[str, np.ndarray]:
 
     singular = np.linalg.svd(values, compute_uv=False)  # (T, k)
     largest, total = singular[:, 0], singular.sum(axis=1)
-    p = _over(singular.T, np.broadcast_to(total, singular.T.shape))
+    p = over(singular.T, np.broadcast_to(total, singular.T.shape))
     square = np.sum(singular**2, axis=1)
     return {
         "effective_rank": np.exp(-np.sum(xlogy(p, p), axis=0)),
-        "stable_rank": _over(square, largest**2),
+        "stable_rank": over(square, largest**2),
         "rank": np.sum(singular > RANK_TOLERANCE * largest[:, None], axis=1),
         "norm": np.sqrt(square),
         "spectral_norm": largest,

@@ -12,12 +12,14 @@ from spectrata.kernels.scaling import squarable
 from spectrata.results.build import attributes_of
 from spectrata.results.schema import NORMALIZED, ZERO_DROPPED, View, view
 from spectrata.stats.describe.align import align
+from spectrata.stats.describe.compare import correlation
 from spectrata.stats.describe.spectrum import lengths, normalize
 from spectrata.stats.statistics.shares import FLOOR
 
 OF = ("gradient_norm", "magnitude", "magnitude_norm")
 PAIRS = ("AB-AA", "AB-BB", "AA-BB")
 KINDS = ("mean", "max")
+STILL = 1e-12  # what varies by less than this share of its size is rounding
 
 
 def correlate(ds: xr.Dataset, score: Any, *, of: str = "gradient_norm", confidence: float = 0.95) -> xr.Dataset:
@@ -64,19 +66,16 @@ def correlate(ds: xr.Dataset, score: Any, *, of: str = "gradient_norm", confiden
         raise OptionError(f"confidence={confidence!r} must lie between 0 and 1.")
     target = _matched(score, spectra)
     values, dims = _values(spectra, of)  # (T, ...)
-    used = np.isfinite(values).sum(axis=0)
     plain = pearson(values, target)
     # Ranks are taken over all snapshots; where some are NaN neither coefficient is given.
     ranked = pearson(rankdata(values, axis=0, nan_policy="omit"), rankdata(target))
-    reach = norm.ppf(0.5 + confidence / 2)
-    variables: dict[str, Any] = {}
+    found: dict[str, np.ndarray] = {}
     for name, r in (("pearson", plain), ("spearman", ranked)):
-        error = np.sqrt((1 + (r**2 / 2 if name == "spearman" else 0.0)) / max(len(target) - 3, 1))
-        centre = np.arctanh(np.clip(r, -1 + 1e-15, 1 - 1e-15))
-        variables[name] = (dims, r)
-        variables[f"{name}_low"] = (dims, np.tanh(centre - reach * error))
-        variables[f"{name}_high"] = (dims, np.tanh(centre + reach * error))
-    variables["n_used"] = (dims, used)
+        error = np.sqrt((1 + (r**2 / 2 if name == "spearman" else 0.0)) / (len(target) - 3))
+        centre, reach = np.arctanh(np.clip(r, -1 + 1e-15, 1 - 1e-15)), norm.ppf(0.5 + confidence / 2) * error
+        found |= {name: r, f"{name}_low": np.tanh(centre - reach), f"{name}_high": np.tanh(centre + reach)}
+    found["n_used"] = np.isfinite(values).sum(axis=0)
+    variables: dict[str, Any] = {name: (dims, array) for name, array in found.items()}
     coords = {name: c for name, c in ds.coords.items() if c.dims and set(c.dims) <= set(dims)}
     attributes = attributes_of(ds, "correlations") | {"of": of, "confidence": confidence, "n_snapshots": len(target)}
     return xr.Dataset(variables, coords, attributes)
@@ -118,12 +117,7 @@ def _matched(score: Any, spectra: View) -> np.ndarray:
 def pearson(values: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Correlation along the first axis; NaN where a side does not vary beyond rounding."""
     values, target = squarable(values, 0)[0], squarable(target, 0)[0]  # the size of either does not matter
-    x = values - values.mean(axis=0)
-    y = (target - target.mean()).reshape(-1, *[1] * (values.ndim - 1))
-    size_x, size_y = np.sqrt(np.sum(x * x, axis=0)), np.sqrt(np.sum(y * y))
-    varies = (size_x > 1e-12 * np.sqrt(np.sum(values**2, axis=0))) & (size_y > 1e-12 * np.linalg.norm(target))
-    r = np.divide(np.sum(x * y, axis=0), size_x * size_y, out=np.full(x.shape[1:], np.nan), where=varies)
-    return np.clip(r, -1, 1)
+    return np.clip(correlation(np.moveaxis(values, 0, -1), target, 1 / len(target), STILL), -1, 1)
 
 
 def distinguish(
@@ -177,8 +171,9 @@ def distinguish(
     rng = np.random.default_rng([seed, 0xD15])
     labels = np.stack([in_a, *(rng.permutation(in_a) for _ in range(draws))])  # (1 + draws, N)
     shape = (values.shape[0], values.shape[2])
-    distance, p = (np.full((*shape, len(PAIRS), len(KINDS)), np.nan) for _ in range(2))
-    largest, largest_p, at = (np.full(shape, np.nan) for _ in range(3))
+    dims = ("algorithm", "hop", "pair", "kind")
+    found = {name: np.full((*shape, len(PAIRS), len(KINDS)), np.nan) for name in ("wasserstein", "p")}
+    found |= {name: np.full(shape, np.nan) for name in ("largest_mean_difference", "largest_p", "at_component")}
     for index in np.ndindex(shape):
         spectra = values[index[0], :, index[1]]  # (N, n)
         known = np.flatnonzero(~np.isnan(spectra).any(axis=0))
@@ -186,36 +181,31 @@ def distinguish(
             continue
         spectra = spectra[:, known]
         for kind, table in enumerate(pairwise(spectra)):
-            found = distances(table, labels)  # (1 + draws, pair)
-            distance[index][:, kind], p[index][:, kind] = found[0], _p_value(found)
+            apart = distances(table, labels)  # (1 + draws, pair)
+            found["wasserstein"][index][:, kind], found["p"][index][:, kind] = apart[0], _p_value(apart)
         a, b = (side / side.sum(axis=1, keepdims=True) for side in (labels, ~labels))
         gaps = np.abs((a - b) @ spectra)  # of the mean spectra, (1 + draws, n)
-        largest[index], at[index] = gaps[0].max(), first.component[known[gaps[0].argmax()]]
-        largest_p[index] = _p_value(gaps.max(axis=1)[:, None])[0]
-    dims = ("algorithm", "hop", "pair", "kind")
-    variables: dict[str, Any] = {"wasserstein": (dims, distance), "p": (dims, p)}
-    for name, array in (("largest_mean_difference", largest), ("largest_p", largest_p), ("at_component", at)):
-        variables[name] = (dims[:2], array)
+        found["largest_mean_difference"][index] = gaps[0].max()
+        found["largest_p"][index] = _p_value(gaps.max(axis=1)[:, None])[0]
+        found["at_component"][index] = first.component[known[gaps[0].argmax()]]
+    variables: dict[str, Any] = {name: (dims[: array.ndim], array) for name, array in found.items()}
     coords = {"algorithm": list(first.algorithms), "hop": list(first.hops), "pair": list(PAIRS), "kind": list(KINDS)}
     sizes = {"n_a": int(in_a.sum()), "n_b": int((~in_a).sum()), "draws": int(draws), "normalized": int(normalized)}
     return xr.Dataset(variables, coords, attributes_of(first.ds, "groups") | sizes)
 
 
 def pairwise(spectra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and maximum of ``abs(M - M')`` over components for every two rows: two ``(N, N)``."""
-    mean, most = (np.zeros((len(spectra), len(spectra))) for _ in range(2))
-    for row, spectrum in enumerate(spectra):
-        gap = np.abs(spectra - spectrum)
-        mean[row], most[row] = gap.mean(axis=1), gap.max(axis=1)
-    return mean, most
+    """Mean and maximum of ``abs(M - M')`` over components for every two rows, the pairs as in ``triu_indices``."""
+    from scipy.spatial.distance import pdist
+
+    return pdist(spectra, "cityblock") / spectra.shape[1], pdist(spectra, "chebyshev")
 
 
 def distances(table: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Wasserstein distances AB-AA, AB-BB, AA-BB for every labelling ``(L, N)``: ``(L, 3)``."""
-    i, j = np.triu_indices(len(table), 1)
-    order = np.argsort(table[i, j])
-    i, j = i[order], j[order]
-    gaps = np.diff(table[i, j])
+    """Wasserstein distances AB-AA, AB-BB, AA-BB of all pairs' numbers for every labelling ``(L, N)``: ``(L, 3)``."""
+    order = np.argsort(table)
+    i, j = (ends[order] for ends in np.triu_indices(labels.shape[1], 1))
+    gaps = np.diff(table[order])
     out = np.empty((len(labels), 3))
     for row, in_a in enumerate(labels):
         both = in_a[i].astype(np.int8) + in_a[j]

@@ -9,7 +9,7 @@ from spectrata.core.registry import EXACT, row_of
 from spectrata.kernels.scaling import LAST_DIGITS, squarable
 from spectrata.results.build import add_notes, with_long_names
 from spectrata.results.schema import FIELDS, MERGED, NORMALIZED, ZERO_DROPPED, View, check, each_graph, view
-from spectrata.stats.describe.levels import eigenspace_groups, group_reduce, level_coordinates, merge_rules
+from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups, merge_rules, over
 from spectrata.stats.statistics.shares import FLOOR
 
 DROPPED = "zero components dropped"
@@ -59,15 +59,14 @@ def merge_eigenspaces(ds: xr.Dataset) -> xr.Dataset:
     check(ds)
     if MERGED in ds.attrs:
         return ds
-    if "graph" in ds.dims:
-        return _merge_each(ds)
-    return _merged(view(ds))
+    merged = _merge_each(ds) if "graph" in ds.dims else _merged(view(ds))
+    return with_long_names(merged.assign_attrs({MERGED: "eigenspaces"}))
 
 
 def _merged(spectra: View) -> xr.Dataset:
     spectra.require_components("merging of eigenspaces")
     ds = spectra.ds
-    groups, count = eigenspace_groups(spectra.eigenspace)
+    groups, count = level_groups(spectra, "eigenspace")
     labels = level_coordinates(spectra, groups, count, "eigenspace")
     size, rules = labels["multiplicity"][1], merge_rules(spectra)
     here = np.stack([np.bincount(group[group >= 0], minlength=count) for group in groups])
@@ -87,8 +86,7 @@ def _merged(spectra: View) -> xr.Dataset:
     coords |= {"component": np.arange(count), "complete": ("hop", spectra.complete, ds["complete"].attrs)}
     coords |= {"n_eigenspaces": ("hop", (size > 0).sum(axis=1))}
     coords |= {"merge_rule": ("algorithm", np.array(rules, dtype=str))}
-    out = ds.drop_dims("component").assign(own | {"ambiguous": ambiguous}).assign_coords(coords)
-    return with_long_names(out.assign_attrs({MERGED: "eigenspaces"}))
+    return ds.drop_dims("component").assign(own | {"ambiguous": ambiguous}).assign_coords(coords)
 
 
 def _like(spectra: View, **arrays: np.ndarray) -> dict[str, Any]:
@@ -108,8 +106,7 @@ def _merge_each(ds: xr.Dataset) -> xr.Dataset:
     joined = joined.reindex(graph=ds["graph"], hop=ds["hop"], fill_value=empty)
     joined["status"] = xr.where(joined["status"] == "", ds["status"], joined["status"])
     out = ds.drop_dims("component").assign(joined).assign_coords(merge_rule=rules.variable)
-    out = out.set_coords([name for name in names if FIELDS[name].coordinate])
-    return with_long_names(out.assign_attrs({MERGED: "eigenspaces"}))
+    return out.set_coords([name for name in names if FIELDS[name].coordinate])
 
 
 def normalize(ds: xr.Dataset) -> xr.Dataset:
@@ -139,8 +136,7 @@ def normalize(ds: xr.Dataset) -> xr.Dataset:
     size = np.where(length > 0, length, 1.0)[..., None]
     unit, share = spectra.magnitude / size, spectra.magnitude_error / size
     error = share + unit * lengths(share)[..., None]  # of the magnitude, and of the length it is divided by
-    empty = np.isnan(spectra.magnitude).all(axis=-1)
-    norm = np.where(empty, np.nan, length)
+    norm = np.where(np.isnan(spectra.magnitude).all(axis=-1), np.nan, length)
     if NORMALIZED in ds.attrs:  # the norms before the first time are those of the signal
         norm = norm * spectra.stacked("magnitude_norm", "algorithm", "hop")
     words = {"long_name": "l2 norm of the magnitudes before they were normalised"}
@@ -219,8 +215,7 @@ def off_zero(ds: xr.Dataset) -> xr.DataArray:
         found = [off_zero(one).assign_coords(graph=name) for name, one in each_graph(ds)]
         return xr.concat(found, dim="graph", coords="minimal", compat="override", join="outer")
     spectra = view(ds)
-    share = off_zero_share(spectra)
-    dims, values = spectra.placed(share, "hop", algorithm=False)
+    dims, values = spectra.placed(off_zero_share(spectra), "hop", algorithm=False)
     coords = spectra.row_coordinates() | {"hop": list(spectra.hops)}
     words = {"long_name": "share of GFT energy off zero components"}
     return xr.DataArray(values, coords, dims, "off_zero", words)
@@ -231,6 +226,5 @@ def off_zero_share(spectra: View) -> np.ndarray:
     spectra.require_complete("the share of energy off zero")
     spectra.require_zeros("the share of energy off zero")
     energy = spectra.energy[spectra.row_of(EXACT)]  # (R, H, N)
-    total = np.nansum(energy, axis=-1)
-    off = np.nansum(np.where(spectra.off_zero, energy, 0.0), axis=-1)
-    return np.divide(off, total, out=np.full(total.shape, np.nan), where=total > 0)
+    off = np.where(spectra.off_zero, energy, 0.0)
+    return over(np.nansum(off, axis=-1), np.nansum(energy, axis=-1))

@@ -1,4 +1,4 @@
-"""A result as one short table."""
+"""A result as one short table, and its strongest frequencies."""
 
 from html import escape
 from typing import Any
@@ -12,13 +12,15 @@ from spectrata.core.registry import row_of
 from spectrata.kernels.scaling import squarable
 from spectrata.results.schema import ZERO_DROPPED, View, check, each_graph, view
 from spectrata.stats.describe.compare import band_shares, merged_view, spread_evenly
-from spectrata.stats.describe.levels import level_groups
-from spectrata.stats.describe.spectrum import lengths, off_zero_share
+from spectrata.stats.describe.levels import level_groups, over
+from spectrata.stats.describe.spectrum import lengths, merge_eigenspaces, off_zero_share
 
 DIRECTION = "compared by direction (metric='angular')"
 TESTS = ("correlogram", "homophily", "agree", "local", "decoupling", "calibration")  # whose cells are ranked
 FRONT = ("algorithm", "snapshot", "column", "node", "hop", "band", "component", "eigenvalue", "multiplicity")
 COLUMNS = ("norm", "off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat")
+NOISE = 1e-12  # what is weaker than the strongest by this factor is rounding, not a component
+TOP = 3  # eigenspaces of a row
 
 
 class NotedTable(pd.DataFrame):
@@ -99,11 +101,11 @@ def precision_notes(spectra: View, front: str = "") -> list[str]:
     if spectra.is_bands:
         return []  # their bounds are in the result and decide its status
     largest, error = (np.nan_to_num(one).max(axis=-1) for one in (spectra.magnitude, spectra.magnitude_error))
-    share = np.divide(error, largest, out=np.zeros_like(error), where=largest > 0)  # (A, R, H)
+    share = np.nan_to_num(over(error, largest))  # (A, R, H)
     found = []
     for name, shares in zip(spectra.algorithms, share, strict=True):
-        over = (shares > PRECISE["float64"]).any(axis=0)
-        hops = [str(hop) for hop, is_over in zip(spectra.hops, over, strict=True) if is_over]
+        coarse = (shares > PRECISE["float64"]).any(axis=0)
+        hops = [str(hop) for hop, is_coarse in zip(spectra.hops, coarse, strict=True) if is_coarse]
         if hops:
             named = ", ".join(hops[:8]) + (f" and {len(hops) - 8} more" if len(hops) > 8 else "")
             words = f"magnitudes may be off by {shares.max():.1e} of the largest (see magnitude_error)"
@@ -149,7 +151,6 @@ def _whole_columns(spectra: View, merged: View, bands: int) -> dict[str, np.ndar
     even = squarable(np.nan_to_num(spread.values))[0]  # shares and cosines: the size does not matter
     energy = even**2 * spread.weights
     total = energy.sum(axis=-1)
-    size = np.where(total > 0, total, np.nan)
     where = np.nan_to_num(spread.values, nan=-1.0).argmax(axis=-1)[..., None]
     peak = np.take_along_axis(np.broadcast_to(merged.eigenvalue, energy.shape), where, -1)[..., 0]
     off = np.full(total.shape, np.nan)
@@ -161,7 +162,26 @@ def _whole_columns(spectra: View, merged: View, bands: int) -> dict[str, np.ndar
         "off_zero": off,
         "lowest": shares[..., 0],
         "highest": shares[..., -1],
-        "centroid": (energy * np.nan_to_num(spread.eigenvalue)).sum(axis=-1) / size,
+        "centroid": over((energy * np.nan_to_num(spread.eigenvalue)).sum(axis=-1), total),
         "peak": np.where(total > 0, peak, np.nan),
-        "cosine_flat": (even * spread.weights).sum(axis=-1) / np.sqrt(size * spread.weights.sum(axis=-1)),
+        "cosine_flat": over((even * spread.weights).sum(axis=-1), np.sqrt(total * spread.weights.sum(axis=-1))),
     }
+
+
+def strongest_rows(ds: xr.Dataset) -> list[dict[str, Any]]:
+    """The strongest eigenspaces of every hop, snapshot or column, and algorithm; NaN and rounding are left out.
+
+    Zero components of several parts count as one eigenspace.
+    """
+    one = view(merge_eigenspaces(ds))
+    found = []
+    for at, row, index in np.ndindex(len(one.hops), len(one.gradient_norm), len(one.algorithms)):
+        values = one.magnitude[index, row, at]
+        order = [i for i in np.argsort(-values, kind="stable")[:TOP].tolist() if not np.isnan(values[i])]
+        order = [i for i in order if i == order[0] or values[i] > NOISE * values[order[0]]]
+        arrays = {"eigenvalue": one.eigenvalue[at], "multiplicity": one.multiplicity[at], "zero": one.is_zero[at]}
+        spaces = [{name: array[i].item() for name, array in (arrays | {"magnitude": values}).items()} for i in order]
+        facts = {"hop": one.hops[at], "row": None if one.rows is None else one.rows[row]}
+        facts |= {"algorithm": one.algorithms[index], "gradient_norm": one.gradient_norm[row, at].item()}
+        found.append(facts | {"status": str(one.status[index, row, at]), "strongest": spaces})
+    return found

@@ -7,6 +7,7 @@ vector is not zero, combinatorial Laplacian) at two places, the last hidden laye
 layers are reported wherever they are.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -91,7 +92,7 @@ class Verdict:
     @property
     def text(self) -> str:
         """The verdict in one line."""
-        name = self.snapshot.replace("/hidden", " hidden") + (" (outputs)" if self.place == OUTPUTS else "")
+        name = _spelled(self.snapshot) + (" (outputs)" if self.place == OUTPUTS else "")
         said = f"{name}: {SHOWN[self.kind]}"
         if self.kind in SIGNS:
             said += f" {self.value:.2g} {SIGNS[self.kind]} {self.level:g} at {self.agreeing} of {self.evaluations}"
@@ -106,44 +107,45 @@ class Verdict:
 
     def explain(self) -> str:
         """The rates and limits of the verdict, in sentences."""
-        if self.kind == "not_finite":
-            return f"{self.snapshot} has NaN or infinite values: the model diverged. Look at the learning rate first."
-        if self.kind == "dead":
-            return f"{self.snapshot} gives every node a zero vector: nothing behind it can tell nodes apart."
-        if self.kind == "training":
+        if self.kind not in SIGNS:
             why = "The levels hold for evaluations at the end of training."
-            return f"{self.snapshot} is not judged: {self.ending.reason}. {why} {self.ending.advice}"
+            said = {
+                "not_finite": "has NaN or infinite values: the model diverged. Look at the learning rate first.",
+                "dead": "gives every node a zero vector: nothing behind it can tell nodes apart.",
+                "training": f"is not judged: {self.ending.reason}. {why} {self.ending.advice}",
+            }
+            return f"{self.snapshot} {said[self.kind]}"
         known = LEVELS[self.place]
-        lines = [
+        text = (
             f"{self.snapshot} ({self.place}): scale the vector of each node to length 1, leave out vectors that are "
             "zero, and subtract the mean of each connected part of the graph; of the sum of squares "
             f"{self.value:.3g} is left. The level is {known.level:g}. A study of "
             f'trained models chose it (page "{STUDY}"). On graphs not used to choose it, it flagged '
             f"{100 * known.hit:.3g} % of {known.failed} failed and {100 * known.alarm:.2g} % of {known.good} "
             "good models."
-        ]
-        if self.kind == "not_collapsed":
-            lines.append(f"A model above it may still fail: {100 - 100 * known.hit:.3g} % of the failed ones were.")
-        lines.append(
-            f"The effective rank of the vectors is {self.rank:.3g} (no level is set for it); "
-            f"{100 * self.dead:.3g} % of the nodes have a zero vector."
         )
-        if self.kind == "collapsed":
-            lines.append(self._explain_control())
-        return " ".join(lines)
+        if self.kind == "not_collapsed":
+            text += f" A model above it may still fail: {100 - 100 * known.hit:.3g} % of the failed ones were."
+        text += f" The effective rank of the vectors is {self.rank:.3g} (no level is set for it);"
+        text += f" {100 * self.dead:.3g} % of the nodes have a zero vector."
+        return text + (f" {self._explain_control()}" if self.kind == "collapsed" else "")
 
     def _explain_control(self) -> str:
         if not self.cause:
             return "Without a control (the same weights without messages) the cause is not known."
-        limit = "The weights were trained with messages; a network trained without them was not compared."
         rule = f"above the level and at least {MARGIN:g} times the layer's value at each of the last {RECENT_PASSES}"
         said = {
             TOO: "is below the level too, so messages are not needed to explain the collapse.",
             MESSAGES: f"is {rule} evaluations, so messages are the cause.",
             UNSETTLED: f"is not {rule} evaluations, so it is not settled whether messages are the cause.",
         }[self.cause]
+        limit = "The weights were trained with messages; a network trained without them was not compared."
         advice = f" {REMEDY}" if self.cause == TOO else ""
         return f"Without messages the same weights give {self.control:.3g}, which {said} {limit}{advice}"
+
+
+def _spelled(layer: str) -> str:
+    return layer.replace("/hidden", " hidden")
 
 
 class Verdicts(list[Verdict]):
@@ -182,15 +184,6 @@ def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> Verdicts:
 
     ``control`` has the same layers of the same network without message passing; by default it is what the layers carry,
     where a control followed their evaluation.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> facts = {"snapshot_kind": "layers", "pass_mode": "eval", "pass_epoch": 7, "pass_step": 70}
-    >>> rows = {"off_zero_live": [0.9, 0.04], "dead_rows": [0.0, 0.0]}
-    >>> coords = {"snapshot": ["input", "conv"], "role": ("snapshot", ["input", "output"]), "hop": [1]}
-    >>> print(verdicts(xr.Dataset({k: ("snapshot", v) for k, v in rows.items()}, coords, facts))[0].text)
-    conv (outputs): COLLAPSED 0.04 < 0.077 at 1 of 1 evaluations
     """
     if not is_layers(ds):
         raise OptionError("Only layers of a watched model are judged; give w.over_layers().")
@@ -208,22 +201,18 @@ def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> Verdicts:
             notes.append(f"{name}: one column has no directions, and is not judged.")
         elif not np.isnan(one[MEASURE]):
             found.append(_judge(one, name, place, ending, scores))
-    notes += [_first_below(ds)] if LAST_HIDDEN in places(ds) and _first_below(ds) else []
+    # The first layer below the level of the last hidden one, where that is not the only one.
+    level, last = LEVELS[LAST_HIDDEN].level, places(ds).get(LAST_HIDDEN, 0)
+    for row in np.flatnonzero((ds[MEASURE].values < level) & _is_state(ds))[:1]:
+        name, value = str(ds["snapshot"].values[row]), float(ds[MEASURE][row])
+        notes += (
+            [f"First below {level:g}: {_spelled(name)}, {value:.2g} (described, not judged)."] if row < last else []
+        )
     if found and all(one.kind == "not_collapsed" for one in found):
         missed = 100 - 100 * LEVELS[LAST_HIDDEN].hit
         usual = f"A model can fail without collapse: {missed:.0f} % of the study's failed models did."
         notes += OPTIMISATION if is_poor(ds) else [usual]
     return Verdicts(found, notes, layer_table(ds))
-
-
-def _first_below(ds: "xr.Dataset") -> str:
-    """Name the first layer below the level of the last hidden one, where that is not the only one."""
-    level, last = LEVELS[LAST_HIDDEN].level, places(ds)[LAST_HIDDEN]
-    rows = [row for row in np.flatnonzero(ds[MEASURE].values < level) if row < last and _is_state(ds)[row]]
-    if not rows:
-        return ""
-    name = str(ds["snapshot"].values[rows[0]]).replace("/hidden", " hidden")
-    return f"First below {level:g}: {name}, {float(ds[MEASURE][rows[0]]):.2g} (described, not judged)."
 
 
 def _is_state(ds: "xr.Dataset") -> np.ndarray:
@@ -318,17 +307,19 @@ def _broken(ds: "xr.Dataset") -> dict[int, str]:
 def layer_table(ds: "xr.Dataset") -> str:
     """Measures of the hidden states and the outputs as a text table of at most 80 columns, control beside."""
     names = [MEASURE, CONTROL, "r", "r_control", "effective_rank"]
-    columns = dict(zip([MEASURE, "control", "r", "r control", "rank"], names, strict=True))
-    shown = ds[[name for name in names if name in ds]].isel(snapshot=_is_state(ds))
-    known = {name: shown[other].values for name, other in columns.items() if other in ds}
-    labels = [str(name) for name in shown["snapshot"].values]
+    heads = dict(zip(names, [MEASURE, "control", "r", "r control", "rank"], strict=True))
+    known = ds[[name for name in names if name in ds]].isel(snapshot=_is_state(ds))
+    labels = [str(name) for name in known["snapshot"].values]
     width = min(21, max(map(len, [*labels, "layer"])))
-    left_out = range(MOST_ROWS // 2, len(labels) - MOST_ROWS // 2)  # of many layers, those in the middle
-    lines = ["layer".ljust(width) + "".join(name.rjust(14 if name == MEASURE else 11) for name in known)]
-    for row, name in enumerate(labels):
-        if row in left_out:
-            lines += [f"... {len(left_out)} more layers, in w.over_layers()"] if row == left_out[0] else []
-            continue
-        cells = (f"{float(one[row]):.3g}".rjust(14 if of == MEASURE else 11) for of, one in known.items())
-        lines.append((name if len(name) <= width else f"...{name[3 - width :]}").ljust(width) + "".join(cells))
-    return "\n".join([*lines, LEGEND])
+
+    def line(label: str, cells: Iterable[str]) -> str:
+        label = label if len(label) <= width else f"...{label[3 - width :]}"
+        wide = (14 if name == MEASURE else 11 for name in known)
+        return label.ljust(width) + "".join(cell.rjust(size) for cell, size in zip(cells, wide, strict=True))
+
+    rows = zip(labels, *(known[name].values.tolist() for name in known), strict=True)
+    lines = [line(label, (f"{value:.3g}" for value in values)) for label, *values in rows]
+    if len(lines) > MOST_ROWS:
+        half = MOST_ROWS // 2
+        lines[half:-half] = [f"... {len(lines) - MOST_ROWS} more layers, in w.over_layers()"]
+    return "\n".join([line("layer", (heads[str(name)] for name in known)), *lines, LEGEND])

@@ -1,5 +1,6 @@
-"""Sentences about hops, made from the fields of findings."""
+"""Sentences about hops, columns, local maps, agreement and two results."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from textwrap import wrap
@@ -7,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.stats.findings.table import WIDTH, shown, shown_p
+from spectrata.stats.findings.finding import WIDTH, place_words, shown, shown_p
 from spectrata.stats.nulls.stopping import LEVEL
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
     from spectrata.stats.findings.finding import Finding
 
 NAMED = 8  # labels that are named one by one
 WEAK = 0.05  # |r| below which a likeness is called weak
 NOT_BEYOND = "not shown beyond"  # that a test given degree does not reject is no evidence that degree explains it
-SINGULAR = {"layers": "layer", "epochs": "epoch"}
 # Of each share: what a value above, at and below chance is called (the last two "than chance"), and what of it is.
 DIVIDE = "follows the main divide"
 SHARES = {
@@ -31,22 +32,13 @@ NOT_SCALED = "not tested"  # few components off zero, or pairs that fall into pa
 
 
 def sentence(one: "Finding", given: str) -> str:
-    """The sentence of one test, with its numbers.
-
-    Examples
-    --------
-    >>> from spectrata.stats.findings import Finding
-    >>> found = Finding("alike", "", 1, value=0.7, chance_low=-0.2, chance_high=0.15, p_family=0.002, verdict="alike",
-    ...                 value_given=0.6, p_family_given=0.004, statistic="r")
-    >>> sentence(found, "degree")
-    'Neighbours are alike: r = 0.700 (chance -0.200 to 0.150, p = 0.002); given degree r = 0.600, p = 0.004.'
-    """
+    """The sentence of one test, with its numbers."""
     where = place(one)
     if one.kind == "undefined":
         return f"{where}{nodes(one.hop)}: not judged ({one.verdict}).".strip()
     said = _likeness(one, given) if one.statistic == "r" else _scale(one, given)
     near = "; near .05, more permutations could change the verdict" if one.near_level else ""
-    text = f"{where}{said}: {_numbers(one)}{_given(one, given)}{near}."
+    text = f"{where}{said}: {_numbers(one, given)}{near}."
     return text[0].upper() + text[1:]
 
 
@@ -71,25 +63,18 @@ def _scale(one: "Finding", given: str) -> str:
     return f"at {hops([one.hop])} the signal {words}"
 
 
-def _numbers(one: "Finding") -> str:
-    if one.statistic == "r":
-        value = f"r = {shown(one.value)}"
-    else:
-        value = f"{100 * one.value:.0f} % of it is in the {SHARES[one.statistic][-1]}"
+def _numbers(one: "Finding", given: str) -> str:
+    """The value with its chance and p, and the same given covariates."""
+    is_r, numbers = one.statistic == "r", (one.value, one.value_given, one.chance_low, one.chance_high)
+    value, held, low, high = (shown(x) if is_r else f"{100 * x:.0f}" for x in numbers)
+    front, unit = ("r = ", "") if is_r else ("", " %")
+    text = f"{front}{value}{unit}" + ("" if is_r else f" of it is in the {SHARES[one.statistic][-1]}")
     if np.isnan(one.p_family):
-        return value
-    low, high = (shown(x) if one.statistic == "r" else f"{100 * x:.0f}" for x in (one.chance_low, one.chance_high))
-    unit = "" if one.statistic == "r" else " %"
-    return f"{value} (chance {low} to {high}{unit}, {equals_p(one.p_family)})"
-
-
-def _given(one: "Finding", given: str) -> str:
-    if not given or np.isnan(one.p_family):
-        return ""
-    if np.isnan(one.value_given):
-        return f"; {given} leaves nothing to test"
-    value = f"r = {shown(one.value_given)}" if one.statistic == "r" else f"{100 * one.value_given:.0f} %"
-    return f"; given {given} {value}, {equals_p(one.p_family_given)}"
+        return text
+    text += f" (chance {low} to {high}{unit}, {equals_p(one.p_family)})"
+    if given and np.isnan(one.value_given):
+        return f"{text}; {given} leaves nothing to test"
+    return f"{text}; given {given} {front}{held}{unit}, {equals_p(one.p_family_given)}" if given else text
 
 
 def equals_p(p: float) -> str:
@@ -100,9 +85,8 @@ def equals_p(p: float) -> str:
 
 def place(one: "Finding") -> str:
     """Column and snapshot in words; nothing where the signal has neither."""
-    words = [f"column {one.column}"] * (one.column is not None)
-    words += [f"snapshot {one.snapshot}"] * (one.snapshot is not None)
-    return f"In {', '.join(words)} " if words else ""
+    words = place_words(one.column, one.snapshot)
+    return f"In {words} " if words else ""
 
 
 def nodes(hop: Any) -> str:
@@ -118,13 +102,7 @@ def hops(some: Sequence[Any]) -> str:
 
 
 def runs(some: Sequence[Any]) -> str:
-    """Hops in words, runs of three or more joined.
-
-    Examples
-    --------
-    >>> runs([1, 2, 3, 5]), runs([4]), runs([2, 3])
-    ('1 to 3 and 5', '4', '2 and 3')
-    """
+    """Hops in words, runs of three or more joined: ``"1 to 3 and 5"``."""
     if any(isinstance(hop, str) for hop in some):
         return listed(some)
     starts = np.flatnonzero(np.diff(some, prepend=-1) != 1)
@@ -135,13 +113,7 @@ def runs(some: Sequence[Any]) -> str:
 
 
 def listed(labels: Sequence[Any]) -> str:
-    """Labels in words, at most ``NAMED`` of them.
-
-    Examples
-    --------
-    >>> listed([1, 2, 5]), listed(range(20))
-    ('1, 2 and 5', '0, 1, 2, 3, 4, 5, 6, 7 and 12 more')
-    """
+    """Labels in words, at most ``NAMED`` of them: ``"0, 1, 2, 3, 4, 5, 6, 7 and 12 more"``."""
     shown_labels = [str(label) for label in labels[:NAMED]]
     more = len(labels) - len(shown_labels)
     last = f"{more} more" if more else (shown_labels.pop() if len(shown_labels) > 1 else "")
@@ -150,36 +122,29 @@ def listed(labels: Sequence[Any]) -> str:
 
 def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
     """One line per column and snapshot on where the signal is smooth, rough or follows the main divide."""
-    findings = list(findings)
-    found: dict[str, dict[str, list[Any]]] = {}
-    ends: dict[str, dict[str, list[Any]]] = {}
     lines: list[str] = []
-    described = {(place(one), one.hop, one.statistic): one for one in findings if one.kind == "described"}
-    for (where, hop, statistic), low in described.items():
-        high = described.get((where, hop, "rough"))
-        if statistic == "smooth" and high is not None and low.snapshot is None:
-            shares = f"About {100 * low.value:.0f} % of it is in the lowest quarter of frequencies and"
-            shares += f" {100 * high.value:.0f} % in the highest; an even signal has 25 %."
-            lines += wrap(f"Scale {where}at {hops([hop])}: {shares}", WIDTH)
-    hops_of_r: dict[str, list[Any]] = {}
-    scaled: dict[str, list[Any]] = {}
-    for one in findings:
-        if one.statistic == "r" and one.kind != "undefined":
-            hops_of_r.setdefault(place(one), []).append(one.hop)
-        if one.statistic == "smooth":
-            scaled.setdefault(place(one), []).append(one.hop)
-        if one.statistic in SHARES and one.significant:
-            words = SHARES[one.statistic][0].removeprefix("is ") + " (near .05)" * one.near_level
-            words += "" if one.beyond_degree or not given else f", {NOT_BEYOND} {given},"
-            found.setdefault(place(one), {}).setdefault(words, []).append(one.hop)
-            ends.setdefault(place(one), {}).setdefault(one.statistic, []).append(one.hop)
-    for where, by_words in found.items():
-        both = [hop for hop in ends[where].get("smooth", ()) if hop in ends[where].get("rough", ())]
-        lacking = [hop for hop in hops_of_r.get(where, ()) if hop not in scaled.get(where, ())]
-        by_words |= {BOTH_ENDS: both} if both else {}
-        by_words |= {NOT_SCALED: lacking} if lacking else {}
-        said = "; ".join(f"{words} at {hops(some)}" for words, some in by_words.items())
-        lines += wrap(f"Scale{' i' + where[1:].rstrip() if where else ''}: {said}.", WIDTH)
+    for where, group in groupby(findings, key=place):
+        some = [one for one in group if one.statistic]
+        rough = {one.hop: one for one in some if one.statistic == "rough"}
+        smooth = {one.hop: one for one in some if one.statistic == "smooth"}
+        for hop, low in smooth.items():
+            if low.kind == "described" and hop in rough and low.snapshot is None:
+                shares = f"About {100 * low.value:.0f} % of it is in the lowest quarter of frequencies and"
+                shares += f" {100 * rough[hop].value:.0f} % in the highest; an even signal has 25 %."
+                lines += wrap(f"Scale {where}at {hops([hop])}: {shares}", WIDTH)
+        found: dict[str, list[Any]] = {}
+        for one in some:
+            if one.statistic in SHARES and one.significant:
+                words = SHARES[one.statistic][0].removeprefix("is ") + " (near .05)" * one.near_level
+                words += "" if one.beyond_degree or not given else f", {NOT_BEYOND} {given},"
+                found.setdefault(words, []).append(one.hop)
+        if found:
+            ends = (hop for hop in smooth if hop in rough)
+            found[BOTH_ENDS] = [hop for hop in ends if smooth[hop].significant and rough[hop].significant]
+            hops_of_r = [one.hop for one in some if one.statistic == "r" and one.kind != "undefined"]
+            found[NOT_SCALED] = [hop for hop in hops_of_r if hop not in smooth]
+            said = "; ".join(f"{words} at {hops(at)}" for words, at in found.items() if at)
+            lines += wrap(f"Scale{' i' + where[1:].rstrip() if where else ''}: {said}.", WIDTH)
     return lines
 
 
@@ -190,33 +155,23 @@ def likeness_words(rows: Sequence["Finding"], diameter: int | None) -> str:
     """Verdicts of consecutive hops in words: the first hop leads, and what shows only given degree comes last.
 
     Of the others "alike" and "unlike", and only where there is neither what is not shown beyond degree. "From K hops
-    on" ends at the diameter.
-
-    Examples
-    --------
-    >>> from spectrata.stats.findings import Finding
-    >>> words = ["alike", "alike", "chance", "unlike", "unlike"]
-    >>> rows = [Finding("", "", hop, value=0.5, verdict=word) for hop, word in enumerate(words, start=1)]
-    >>> likeness_words(rows, 5), likeness_words(rows[2:3], 5)
-    ('alike up to 2 hops, less alike than chance from 4 hops on', 'not distinguishable from chance')
+    on" ends at the diameter: ``"alike up to 2 hops, less alike than chance from 4 hops on"``.
     """
-    known = [one for one in rows if one.kind != "undefined"]
     # Equal for hops that follow each other.
     steps = [one.hop if isinstance(one.hop, str) else one.hop - at for at, one in enumerate(rows)]
-    groups = []
-    for (said, _), group in groupby(zip(map(_said, rows), steps, rows, strict=True), key=lambda row: row[:2]):
-        groups.append((*said, [row[2].hop for row in group]))
-    first = groups[0][-1][0] if groups else None  # the hop that leads
+    runs_of = groupby(zip(map(_said, rows), steps, rows, strict=True), key=lambda row: row[:2])
+    groups = [(*said, [one.hop for _, _, one in group]) for (said, _), group in runs_of]
     some = [group for group in groups if group[0] in (CLEAR, BEHIND, GIVEN)]
     if not some:
-        at_chance = any(one.verdict == "chance" for one in known)
+        known = any(one.kind != "undefined" for one in rows)
+        at_chance = any(group[0] == CHANCE for group in groups)
         return AT_CHANCE if at_chance else "described, not tested" if known else "not tested"
+    first = groups[0][-1]  # the hops that lead
     clear = any(group[0] == CLEAR for group in some)
-    kept = [group for group in some if group[0] == CLEAR or not clear or group[-1][0] == first]
-    if groups[0][0] == CHANCE:
-        kept.insert(0, groups[0])
-    kept.sort(key=lambda group: (group[-1][0] != first, group[0]))
-    return ", ".join(f"{word} {_where(hops, diameter)}{rest}" for _, word, rest, hops in kept)
+    kept = [groups[0]] if groups[0][0] == CHANCE else []
+    kept += [group for group in some if group[0] == CLEAR or not clear or group[-1] is first]
+    kept.sort(key=lambda group: (group[-1] is not first, group[0]))
+    return ", ".join(f"{word} {_where(at, diameter)}{rest}" for _, word, rest, at in kept)
 
 
 CLEAR, BEHIND, GIVEN, CHANCE, SILENT = range(5)  # what a verdict says, the clearest first
@@ -255,13 +210,7 @@ def _where(some: list[Any], diameter: int | None) -> str:
 
 
 def covariate_names(given: Any) -> list[str]:
-    """The names of ``given=``; "the covariates" where they are arrays or tables, nothing where there are none.
-
-    Examples
-    --------
-    >>> covariate_names("degree"), covariate_names(["degree", "batch"]), covariate_names(None)
-    (['degree'], ['degree', 'batch'], [])
-    """
+    """The names of ``given=``; "the covariates" where they are arrays or tables, nothing where there are none."""
     if given is None or given is False:
         return []
     some = given if isinstance(given, (list, tuple)) else [given]
@@ -294,3 +243,42 @@ def _named(row: dict[Any, Any], word: str) -> str:
     """A column with its r, and its reach where that goes beyond the first hop."""
     far = f", {word} up to {row['reach']} hops" if row["reach"] > 1 else ""
     return f"{row['column']} (r = {row['r']:.2f}{far})"
+
+
+# ---- first sentences of commands
+
+
+def local_sentence(verdicts: Sequence[str], total: int, hops: Iterable[Any], covariates: Sequence[str]) -> str:
+    """How many nodes stand out, and how: ``verdicts`` are theirs."""
+    where = "neighbours" if list(hops) == [1] else "nodes at these hops"
+    beyond = listed(["chance", *covariates])
+    if not verdicts:
+        return f"No node is like or unlike its {where} beyond {beyond} (q > .05)."
+    said = ", ".join(f"{number:,} {word}" for word, number in Counter(verdicts).most_common())
+    return f"{len(verdicts):,} of {total:,} nodes stand out from their {where} beyond {beyond}: {said}."
+
+
+def agree_sentence(verdicts: Sequence[str], null: str) -> str:
+    """Whether signals agree at the same node: one verdict, or one for each column."""
+    beyond = "beyond their smoothness" if null == "spectral" else "beyond shuffled nodes"
+    if len(verdicts) > 1:
+        opposite = verdicts.count("opposite")
+        return f"{verdicts.count('agree')} of {len(verdicts)} columns agree {beyond}, {opposite} are opposite."
+    if verdicts[0].startswith("not beyond"):
+        return f"The signals correlate {beyond}, but {verdicts[0]}."
+    word = {"agree": "The signals agree", "opposite": "The signals are opposite"}.get(verdicts[0])
+    return f"{word} {beyond}." if word else f"No agreement {beyond} was found ({verdicts[0]})."
+
+
+def shift_sentence(found: "xr.Dataset", best: list[dict[str, Any]], by_band: list[dict[str, Any]]) -> str:
+    """What the test of shifts of energy from A to B found: ``best`` has the clearest band of each row."""
+    if "shift_p" not in found:
+        return f"The shifts were not tested: {str(found.attrs['shift_test']).removeprefix('none: ')}."
+    clear, first = [row for row in by_band if row["shift_p"] <= LEVEL], best[0]
+    if not clear:
+        return "No shift of energy from A to B is distinguishable from chance (p > .05 at every hop)."
+    band, many = first["place"].replace("/", " of "), "more" if first["energy_shift"] > 0 else "less"
+    return (
+        f"B has {many} energy in band {band}, from low to high frequencies, than A at hop {first['hop']} "
+        f"({first['energy_shift']:+.3f} of the energy); {len(clear)} of {len(by_band)} shifts differ from chance."
+    )

@@ -4,6 +4,7 @@ A row is one layer at one pass. ``layer``, ``role``, ``step``, ``epoch``, ``mode
 ``snapshot``. Logs, ``w.snapshots`` and saved runs have this form; ``w.dataset`` spreads it over layers and epochs.
 """
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,7 @@ def one_mode(run: "xr.Dataset", mode: str | None = None) -> tuple["xr.Dataset", 
     """One mode of a watched run, that of evaluations where there are any, and the dimension of its passes."""
     if not is_run(run):
         raise ResultError("This picture shows layers and epochs; give w.dataset of a watched model.")
-    time = next(dim for dim in TIMES if dim in run.dims)
+    time = _time_of(run)
     if "mode" in run.dims:
         modes = [str(name) for name in run["mode"].values]
         if mode is not None:
@@ -59,19 +60,16 @@ def one_mode(run: "xr.Dataset", mode: str | None = None) -> tuple["xr.Dataset", 
     return run, time
 
 
+def _time_of(run: "xr.Dataset") -> str:
+    return next(dim for dim in TIMES if dim in run.dims)
+
+
 def mode_of(run: "xr.Dataset") -> str:
     return str(run["mode"].item()) if "mode" in run.coords else str(run.attrs.get("pass_mode", ""))
 
 
 def giving_signal(ds: "xr.Dataset", call: str, of_run: str) -> str:
-    """Why a result has no signal, and the call that is given one; of a watched run the call after it kept some.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> giving_signal(xr.Dataset(), "st.diagnose(result, signal=x)", "")
-    'the result holds no signal; use st.diagnose(result, signal=x).'
-    """
+    """Why a result has no signal, and the call that is given one; of a watched run the call after it kept some."""
     if is_rows(ds):
         return 'these are all passes of a watched model; "spectrata check LOG" judges the last of them.'
     if "pass_mode" not in ds.attrs:
@@ -103,10 +101,10 @@ def one_pass(ds: "xr.Dataset", step: int | None = None, mode: str | None = None)
     if len(inputs) and ds["role"].values[rows[0]] != "input":
         rows = np.append(inputs[np.argmax(steps[inputs])], rows)
     one = _selected(ds, rows, "layers")
-    this = {name: one[name].values[-1] for name in ("step", "epoch", "mode")}
-    one = one.assign_coords({name: ("snapshot", np.full(len(rows), value)) for name, value in this.items()})
+    this = {name: one[name].values[-1].item() for name in ("step", "epoch", "mode")}
+    one = one.assign_coords({name: ("snapshot", [value] * len(rows)) for name, value in this.items()})
     one = one.assign_coords(snapshot=one["layer"].values)
-    one = one.assign_attrs(pass_mode=str(this["mode"]), pass_step=int(this["step"]), pass_epoch=int(this["epoch"]))
+    one = one.assign_attrs({f"pass_{name}": this[name] for name in ("mode", "step", "epoch")})
     return with_recent(one, as_grid(ds[[name for name in (MEASURE, "r") if name in ds]])) if MEASURE in ds else one
 
 
@@ -160,32 +158,30 @@ def with_recent(one: "xr.Dataset", run: "xr.Dataset") -> "xr.Dataset":
     The last passes are at most ``RECENT_PASSES`` of the second half of the run up to this pass, itself included.
     ``one`` has layers as snapshots, ``run`` is ``w.dataset`` or its part with the measures.
     """
-    time, mode = next(dim for dim in TIMES if dim in run.dims), str(one.attrs["pass_mode"])
+    time, mode = _time_of(run), str(one.attrs["pass_mode"])
     modes = run["mode"].values.tolist() if "mode" in run.dims else [mode_of(run)]
     if MEASURE not in run or mode not in modes:
         return one
-    times, cells = run[time].values, run if "mode" in run.dims else run.expand_dims(mode=modes)
-    cells = cells.sel(layer=one["snapshot"].values)
-    own = cells[MEASURE].sel(mode=mode).transpose("layer", time).values
-    seen = np.isfinite(own).any(axis=0) & (times <= one.attrs[f"pass_{time}"])
-    late = np.flatnonzero(seen & (2 * times >= times[0] + one.attrs[f"pass_{time}"]))[-RECENT_PASSES:]
+    cells = run if "mode" in run.dims else run.expand_dims(mode=modes)
+    cells, times = cells.sel(layer=one["snapshot"].values).transpose("layer", ..., time), run[time].values
+    own, now = cells[MEASURE].sel(mode=mode).values, one.attrs[f"pass_{time}"]
+    seen = np.isfinite(own).any(axis=0) & (times <= now)
+    late = np.flatnonzero(seen & (2 * times >= times[0] + now))[-RECENT_PASSES:]
     words, dims = f"{MEASURE} at the last passes of this mode", ("snapshot", "evaluation")
     one = one.assign_coords(evaluation=("evaluation", times[late], {"long_name": time}))
     one = one.assign({RECENT: (dims, own[:, late], {"long_name": words})})
     if "control" not in modes or mode != "eval" or not len(late):
         return one
     beside = late + (time == "step")  # labelled alike, or the next pass of all
-    inside, there = np.minimum(beside, len(times) - 1), beside < len(times)
-    without = cells.sel(mode="control").isel({time: inside})
-    control = np.where(there, without[MEASURE].transpose("layer", time).values, np.nan)
+    without = cells.sel(mode="control").isel({time: np.minimum(beside, len(times) - 1)})
+    control = np.where(beside < len(times), without[MEASURE].values, np.nan)
     if not np.isfinite(control).any():
         return one
     words = "of the same weights with self-loops as the only edges"
-    one = one.assign({CONTROL_RECENT: (dims, control, {"long_name": f"{MEASURE} {words}"})})
-    one = one.assign({CONTROL: ("snapshot", control[:, -1], {"long_name": f"{MEASURE} {words}"})})
+    measured = {"long_name": f"{MEASURE} {words}"}
+    one = one.assign({CONTROL_RECENT: (dims, control, measured), CONTROL: ("snapshot", control[:, -1], measured)})
     if "r" in run:
-        likeness = without["r"].transpose("layer", time).values[:, -1]
-        one = one.assign(r_control=("snapshot", likeness, {"long_name": f"r {words}"}))
+        one = one.assign(r_control=("snapshot", without["r"].values[:, -1], {"long_name": f"r {words}"}))
     return one
 
 
@@ -193,13 +189,7 @@ def with_recent(one: "xr.Dataset", run: "xr.Dataset") -> "xr.Dataset":
 
 
 def row_label(layer: str, step: int, epoch: int, mode: str) -> str:
-    """A row in words: which layer, when, and in which mode where that is not training.
-
-    Examples
-    --------
-    >>> row_label("conv1", 7, 3, "train"), row_label("conv1", 8, NO_LABEL, "eval")
-    ('conv1, epoch 3', 'conv1, step 8, eval')
-    """
+    """A row in words, with its mode where that is not training: ``"conv1, step 8, eval"``."""
     when = f"step {step}" if epoch == NO_LABEL else f"epoch {epoch}"
     return f"{layer}, {when}" + ("" if mode == "train" else f", {mode}")
 
@@ -214,17 +204,12 @@ def time_name(ds: "xr.Dataset") -> str:
 
 def with_scores(ds: "xr.Dataset") -> "xr.Dataset":
     """A result with one variable per score, along the dimension of its epochs."""
-    known = scores_of(ds)
-    if not known:
-        return ds
-    import json
-
-    epochs = json.loads(ds.attrs["scores"])["epoch"]
-    for name, values in known.items():
+    epochs = json.loads(ds.attrs.get("scores", "{}")).get("epoch")
+    for name, values in scores_of(ds).items():
         by_epoch = dict(zip(epochs, values, strict=True))
-        column = np.array([by_epoch.get(int(one), np.nan) for one in ds["epoch"].values.ravel()], dtype=float)
+        column = [by_epoch.get(epoch, np.nan) for epoch in ds["epoch"].values.ravel().tolist()]
         words = {"long_name": f"{name}, as given to step()", SCORE: 1}
-        ds = ds.assign({name: (ds["epoch"].dims, column.reshape(ds["epoch"].shape), words)})
+        ds = ds.assign({name: (ds["epoch"].dims, np.array(column, float).reshape(ds["epoch"].shape), words)})
     return ds
 
 
@@ -244,21 +229,23 @@ def as_grid(ds: "xr.Dataset") -> "xr.Dataset":
     import xarray as xr
 
     time = time_name(ds)
-    layers = list(dict.fromkeys(ds["layer"].values.tolist()))
+    names = ds["layer"].values.tolist()
+    last = {name: row for row, name in enumerate(names)}  # in the order of the first rows
     modes = [mode for mode in MODES if mode in ds["mode"].values]
     times, first, at = np.unique(ds[time].values, return_index=True, return_inverse=True)
-    last = [ds.isel(snapshot=np.flatnonzero(ds["layer"].values == name)[-1]) for name in layers]
-    along: dict[str, Any] = {"layer": layers, "width": ("layer", [int(one["width"]) for one in last]), time: times}
-    along["role"] = ("layer", [str(one["role"].item()) for one in last])
+    along: dict[str, Any] = {"layer": [*last], time: times}
+    along |= {name: ("layer", ds[name].values[[*last.values()]]) for name in ("width", "role")}
     if time == "step":
         along["epoch"] = (time, ds["epoch"].values[first])
-    row = np.full((len(layers), len(modes), len(times)), -1)
-    own = [[known.index(name) for name in ds[dim].values] for dim, known in (("layer", layers), ("mode", modes))]
-    row[own[0], own[1], at] = np.arange(ds.sizes["snapshot"])
+    row = np.full((len(last), len(modes), len(times)), -1)
+    layer, mode = (
+        [known.index(name) for name in ds[dim].values] for dim, known in (("layer", [*last]), ("mode", modes))
+    )
+    row[layer, mode, at] = np.arange(ds.sizes["snapshot"])
     recorded = np.any(row >= 0, axis=0)  # (mode, time)
-    for layer in np.flatnonzero(np.array(along["role"][1]) == "input"):  # recorded when it changes
-        latest = np.maximum.accumulate(row[layer].max(axis=0))
-        row[layer] = np.where(recorded & (row[layer] < 0), latest, row[layer])
+    for place in np.flatnonzero(along["role"][1] == "input"):  # recorded when it changes
+        latest = np.maximum.accumulate(row[place].max(axis=0))
+        row[place] = np.where(recorded & (row[place] < 0), latest, row[place])
     rows = xr.DataArray(row, dims=("layer", "mode", time))
     if len(modes) > 1:
         along["mode"] = modes
@@ -274,13 +261,10 @@ def as_grid(ds: "xr.Dataset") -> "xr.Dataset":
 
 def judged_pass(ds: Any, path: str) -> Any:
     """Layers of the pass that is judged, of a log, a saved run or saved layers."""
-    if is_rows(ds):
-        return one_pass(ds)
-    layers = last_pass(ds) if is_run(ds) else ds
-    if not is_layers(layers):
-        raise ResultError(
-            f"{path} is not a recorded run; give the .zarr that watch(..., log=) wrote, or a saved w.over_layers()."
-        )
+    layers = layers_of(ds)
+    if not is_rows(ds) and not is_layers(layers):
+        words = f"{path} is not a recorded run; give the .zarr that watch(..., log=) wrote"
+        raise ResultError(f"{words}, or a saved w.over_layers().")
     return layers
 
 
