@@ -186,7 +186,7 @@ def test_p_of_tiny_graphs_is_that_of_all_orders(kind):
         lost = np.isnan(drawn)
         upper = np.mean(lost | (drawn >= observed - 1e-10))
         lower = np.mean(lost | (drawn <= observed + 1e-10))
-        found = run_tests([Cell(obs, Likeness())], None, looks(6), 0).chance
+        found = run_tests([Cell(obs, Likeness())], read_given(None, strat), looks(6), 0).chance
         assert found.p[0] == pytest.approx(min(1, 2 * min(upper, lower)), abs=1e-12)
         assert found.draws[0] == 0
         if abs(upper - lower) > 1e-9:

@@ -123,7 +123,8 @@ def test_p_of_many_columns_is_the_same_whatever_hops_are_asked_for():
     for hop in (1, 2, 3):
         alone = st.correlogram(graph, values, hops=[hop], columns="separate")
         for name in ("p", "p_given", "chance_low", "chance_high", "p_from_tail"):
-            assert np.array_equal(every[name].sel(hop=hop), alone[name].sel(hop=hop), equal_nan=name[0] == "p"), name
+            # p of a fitted tail carries the last bit of its draws: it depends on how much is multiplied at once.
+            np.testing.assert_allclose(every[name].sel(hop=hop), alone[name].sel(hop=hop), rtol=1e-12, err_msg=name)
     ranked = st.rank_columns(graph, values, hops=3).set_index("column")
     assert np.array_equal(ranked["p"].loc[range(25)], every["p"].sel(hop=1))
 

@@ -85,7 +85,9 @@ def test_one_band_and_the_most_are_fine():
 
 def test_eigenspaces_count_from_zero_among_those_present():
     """A cut spectrum keeps the numbers of the whole one; as groups they begin at 0."""
-    groups, count = levels.eigenspace_groups(np.array([[3, 4, 4, 7], [0, 2, -1, -1]]))
+    spaces = np.array([[3, 4, 4, 7], [0, 2, -1, -1]])
+    cut = SimpleNamespace(eigenspace=spaces, multiplicity=np.ones_like(spaces), is_zero=spaces == 0)
+    groups, count = levels.level_groups(cut, "eigenspace")
     assert (groups.tolist(), count) == ([[0, 1, 1, 2], [0, 1, -1, -1]], 3)
 
 

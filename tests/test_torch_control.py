@@ -131,7 +131,8 @@ def test_a_model_of_a_dgl_graph_has_its_control_by_a_second_evaluation(data):
             model.eval()(edges, data.x)
         found.append(one.over_layers())
         assert float(found[-1]["off_zero_live"][-1]) == pytest.approx(off_zero(data, heard[-1]), rel=1e-4)
-    (verdict,) = [one for one in st.diagnose(found[0], control=found[1]).of("collapsed") if one.snapshot == "conv2"]
+    judged = st.diagnose(found[0], control=found[1])
+    (verdict,) = [one for one in judged if one.kind == "collapsed" and one.snapshot == "conv2"]
     assert "control without messages: too" in verdict.text
 
 

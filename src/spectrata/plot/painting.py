@@ -299,13 +299,12 @@ def local(
     places, verdict, r = places_for(pos, graph), ds["verdict"].values.astype(str), np.nan_to_num(ds["r"].values)
     sheet = style.Sheet(ax, height=1.6 * panel_height(places), least=6.4)
     ax, theme, size = sheet.ax, sheet.theme, place_nodes(sheet.ax, places, graph.edges)
-    words = [word for kind in WORDS.values() for word in kind.values()]
-    colors = dict(zip(words, [theme.colors[at] for at in (0, 3, 1, 4, 0, 1, 0, 1)], strict=True))
-    none, handles = ~np.isin(verdict, words), []
+    colors = dict(zip(WORDS, [theme.colors[at] for at in (0, 3, 1, 4, 0, 1, 0, 1)], strict=True))
+    none, handles = ~np.isin(verdict, WORDS), []
     pale: dict[str, Any] = {"c": r[none], "cmap": style.color_map(ax), "edgecolors": theme.muted, "linewidths": 0.5}
     end = 2.0 * (np.abs(r).max() or 1.0)  # half of the scale: verdicts alone have full colours
     dots(ax, places[none], size, vmin=-end, vmax=end, gid="none", **pale)
-    for word in [word for word in words if (verdict == word).any()]:
+    for word in [word for word in WORDS if (verdict == word).any()]:
         look: dict[str, Any] = {"color": colors[word], "edgecolors": theme.paper, "linewidths": 0.6, "zorder": 3}
         dots(ax, places[verdict == word], 1.8 * size, gid=word, **look)
         handles.append(style.mark(f"{word} ({np.count_nonzero(verdict == word):,})", colors[word]))

@@ -45,11 +45,10 @@ def local(
         progress("permuting nodes", 0.2)
         ds = compute(strat, signal.read(strat), **signal.arguments(), **chance.arguments())
     ds = ds.assign_coords(node=ds["name"]) if "name" in ds.coords else ds
-    known = {word for kind in WORDS.values() for word in kind.values()}
-    rows = sorted(rows_of(ds, FIELDS), key=lambda row: (row["verdict"] not in known, row["q"] != row["q"], row["q"]))
+    rows = sorted(rows_of(ds, FIELDS), key=lambda row: (row["verdict"] not in WORDS, row["q"] != row["q"], row["q"]))
     if not json:
         names = covariate_names(chance.arguments()["given"])
-        words, hops = [row["verdict"] for row in rows if row["verdict"] in known], ds["hop"].values.tolist()
+        words, hops = [row["verdict"] for row in rows if row["verdict"] in WORDS], ds["hop"].values.tolist()
         text(local_sentence(words, len(rows), hops, names))
         text(graph_line(graph_facts(strat, graph.graph)))
         fields = ("snapshot", "column", *(["hop"] if ds.sizes["hop"] > 1 else []), "node", "verdict", "r", "p", "q")

@@ -28,6 +28,11 @@ LONG_NAMES = {
     "near_level": "whether more permutations could change the verdict",
 }
 MANY_NODES = 20_000
+# What a node with a finding is, of numbers, vectors and labels.
+WORDS = (
+    *("high among high", "low among low", "high among low", "low among high"),
+    *("like its neighbours", "unlike its neighbours", "among its own", "among another class"),
+)
 
 
 def local(
