@@ -109,7 +109,7 @@ axes[0].set_ylabel("energy off zero, live nodes")
 for depth, w in runs.items():
     print(f"--- {depth} layers")
     found = st.diagnose(w.over_layers(mode="eval"), control=w.over_layers(mode="control"))
-    lost = found.of("collapsed")
+    lost = [one for one in found if one.kind == "collapsed"]
     print("\n".join(str(one) for one in lost) if lost else "No layer has collapsed.")
 
 # %%
