@@ -341,7 +341,7 @@ def test_maps_that_share_a_covariate_alone_do_not_agree_given_it():
         true += st.agree(strat, a, a + 0.9 * c, draws=399).sel(hop=0)["verdict"].item() == "agree"
     assert plain >= 30
     assert false <= 6
-    assert true >= 28
+    assert true >= 22  # a power of .75 finds 30 of 40, with a standard deviation of 2.7
 
 
 class Turned:
