@@ -241,6 +241,15 @@ def test_vectors_are_turned_together():
     assert "direction" in st.agree(graph, a, b, draws=0).attrs["note"]
 
 
+def test_zero_vectors_stay_zero():
+    a, b = np.random.default_rng(0).normal(size=(2, 10, 3))
+    a[0] = 0
+    found = st.agree(nx.cycle_graph(10), a, b, draws=0)
+    unit = [x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-9) for x in (a, b)]
+    wanted = st.agree(nx.cycle_graph(10), *unit, metric="euclidean", draws=0)
+    np.testing.assert_allclose(found["r"], wanted["r"])
+
+
 def test_above_4000_nodes_there_is_r_without_p():
     graph = nx.cycle_graph(4001)
     a, b = np.random.default_rng(0).normal(size=(2, 4001))
@@ -265,7 +274,7 @@ def test_refusals():
         st.agree(graph, np.stack([x, x]), x)
     with pytest.raises(OptionError, match="null="):
         st.agree(graph, x, x, null="rotate")
-    with pytest.raises(HopError, match="has the hops"):
+    with pytest.raises(HopError, match="hop 3 is not among the requested hops"):
         st.agree(st.Stratification(graph, 2), x, x, hops=[3])
     with pytest.raises(OptionError, match="leave out weights"):
         st.agree(st.Stratification(graph, 2), x, x, weights=False)

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 import spectrata as st
 from having import shared
+from spectrata.inputs.graphs import as_graph
 from spectrata.stats.cross_validation import Target, corrected_error, cross_validate, roc_auc
 from spectrata.stats.nulls.surrogates import swap_edges
 from spectrata.stats.views import VIEWS, Neighbourhood, make_view
@@ -51,7 +52,7 @@ def test_views_against_dense_matrices():
         "x beside x - S x": np.hstack([x, x - s @ x]),
         "mean at exactly 2 hops": two / np.maximum(two.sum(1), 1)[:, None] @ x,
     }
-    near = Neighbourhood(np.array(graph.edges), 21)
+    near = Neighbourhood(as_graph(graph))
     assert list(wanted) == list(VIEWS)
     for name, values in wanted.items():
         np.testing.assert_allclose(make_view(near, x, name), values, atol=1e-12)
@@ -181,7 +182,7 @@ def test_regression_has_r2():
     graph, _, _ = clubs(size=80)
     rng = np.random.default_rng(0)
     features = rng.normal(size=(160, 4))
-    target = Neighbourhood(np.array(graph.edges), 160).mean @ features[:, 0] * 5 + rng.normal(0, 0.3, 160)
+    target = Neighbourhood(as_graph(graph)).mean @ features[:, 0] * 5 + rng.normal(0, 0.3, 160)
     found = st.probe(graph, features, target, repeats=1)
     assert found.target.score_name == "R2"
     assert found.verdict == "neighbours help"
@@ -283,7 +284,7 @@ def test_transformers_share_the_views():
 
     graph, features, _ = clubs()
     names = ["S x", "x beside neighbours"]
-    near = Neighbourhood(np.array(graph.edges), 120)
+    near = Neighbourhood(as_graph(graph))
     wanted = np.hstack([make_view(near, features, name) for name in names])
     views = SpectralViews(graph, names).fit(features)
     np.testing.assert_allclose(views.transform(features), wanted)

@@ -12,7 +12,7 @@ from spectrata.stats.describe.spectrum import band_energy_shares
 from spectrata.stats.describe.summary import NotedTable
 from spectrata.stats.findings import Finding, sentences, watched
 from spectrata.stats.findings.finding import explained
-from spectrata.stats.verbs.reading import at_hops
+from spectrata.stats.verbs.reading import stratify
 
 GRAPH = nx.path_graph(9)  # no eigenvalue twice at one hop; two parts at two
 STRAT = st.Stratification(GRAPH, hops=2)
@@ -188,7 +188,7 @@ def test_first_sentences_of_commands():
 
 def test_hops_of_a_graph_and_of_a_stratification():
     strat = st.Stratification(nx.path_graph(6), 4)
-    assert [at_hops(strat, hops, None).hops for hops in (2, [3], None)] == [(1, 2), (3,), (1, 2, 3, 4)]
+    assert [stratify(strat, hops, None).hops for hops in (2, [3], None)] == [(1, 2), (3,), (1, 2, 3, 4)]
 
 
 def test_a_table_prints_its_note_above_itself():

@@ -54,7 +54,7 @@ class SpectralViews(TransformerMixin, BaseEstimator):
         self.operators_ = None
         if self.graph is not None:
             read = self.graph.graph if isinstance(self.graph, Stratification) else None
-            self.operators_ = Neighbourhood.of(read or as_graph(self.graph, weights=self.weights))
+            self.operators_ = Neighbourhood(read or as_graph(self.graph, weights=self.weights))
             self._require_rows(X)
         return self
 
@@ -74,15 +74,14 @@ class SpectralViews(TransformerMixin, BaseEstimator):
             input_features = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
         if self.operators_ is None:
             return np.asarray(input_features, dtype=object)
-        probe = np.zeros((self.operators_.n_nodes, 1))
+        probe = np.zeros((self.operators_.graph.n_nodes, 1))
         blocks = [(name, make_view(self.operators_, probe, name).shape[1]) for name in self.views_]
         labels = [f"{name} {at}" if count > 1 else name for name, count in blocks for at in range(count)]
         return np.array([f"{feature} ({label})" for label in labels for feature in input_features], dtype=object)
 
     def _require_rows(self, X: np.ndarray) -> None:
         assert self.operators_ is not None
-        if len(X) != self.operators_.n_nodes:
-            raise NodeCountError(
-                f"X has {len(X)} rows, but the graph has {self.operators_.n_nodes} nodes; transform all nodes, then "
-                "select rows."
-            )
+        n = self.operators_.graph.n_nodes
+        if len(X) != n:
+            words = f"X has {len(X)} rows, but the graph has {n} nodes"
+            raise NodeCountError(f"{words}; transform all nodes, then select rows.")

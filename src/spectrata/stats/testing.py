@@ -183,7 +183,7 @@ class Results:
     def _one_column(self, index: int, column: Column, pairs: list[Pairs]) -> None:
         cells = {}
         for t, h in np.ndindex(len(column.values), len(pairs)):
-            if column.lacks(t) or not len(pairs[h].ends):
+            if not len(pairs[h].ends):
                 continue
             obs = column.observed(t, pairs[h])
             self._note(obs, t, index, h)
@@ -236,9 +236,7 @@ class Results:
         fixed = held & ~free  # covariates leave r the same in every order
         for t, h in np.ndindex(value.shape):
             words = pairs[h].remark
-            if column.lacks(t):
-                words = "a node has a zero vector, which has no direction"
-            elif np.isnan(value[t, h]):
+            if np.isnan(value[t, h]):
                 words = NO_VARIANCE if len(pairs[h].ends) else "no pair of labelled nodes"
             elif pairs[h].is_complete:
                 words = "r same in every order"

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from spectrata.errors import OptionError, shown
 from spectrata.inputs.graphs import Graph
+from spectrata.kernels.searches import both_directions
 
 ALONE, SECOND = "features alone", "mean at exactly 2 hops"
 MOST_PAIRS = 10**7  # paths of two edges up to which the mean at exactly 2 hops is a view
@@ -23,21 +24,14 @@ NO_GRAPH, LOW_PASS, BESIDE, EXACT_HOPS = "no graph", "low-pass", "beside neighbo
 class Neighbourhood:
     """The sparse operators of a graph that views multiply features with."""
 
-    edges: np.ndarray  # (m, 2)
-    n_nodes: int
-    weights: np.ndarray | None = None  # (m,)
-
-    @classmethod
-    def of(cls, graph: Graph) -> "Neighbourhood":
-        return cls(graph.edges, graph.n_nodes, graph.weights)
+    graph: Graph
 
     @cached_property
     def adjacency(self) -> sp.csr_array:
         """W, shape (n, n)."""
-        x, y = self.edges.T
-        values = np.ones(len(x)) if self.weights is None else self.weights
-        half = sp.csr_array((values, (x, y)), shape=(self.n_nodes, self.n_nodes))
-        return sp.csr_array(half + half.T)
+        indptr, indices, weights = self.graph.indptr, self.graph.indices, self.graph.weights
+        values = np.ones(len(indices)) if weights is None else both_directions(indptr, indices, weights)
+        return sp.csr_array((values, indices, indptr), shape=(self.graph.n_nodes,) * 2)
 
     @cached_property
     def mean(self) -> sp.csr_array:
@@ -47,7 +41,7 @@ class Neighbourhood:
     @cached_property
     def gcn(self) -> sp.csr_array:
         """S = (D + I)^-1/2 (W + I) (D + I)^-1/2, the operator of GCN."""
-        looped = self.adjacency + sp.eye_array(self.n_nodes, format="csr")
+        looped = self.adjacency + sp.eye_array(self.graph.n_nodes, format="csr")
         root = sp.diags_array(1 / np.sqrt(looped.sum(axis=1)))
         return sp.csr_array(root @ looped @ root)
 
@@ -56,14 +50,14 @@ class Neighbourhood:
         """The mean over nodes at exactly 2 hops; 0 for a node without any."""
         near = (self.adjacency != 0).astype(float)
         reached = (near @ near != 0).astype(float)
-        away = reached - reached.multiply(near + sp.eye_array(self.n_nodes))
+        away = reached - reached.multiply(near + sp.eye_array(self.graph.n_nodes))
         away.eliminate_zeros()
         return _averaging(sp.csr_array(away))
 
     @property
     def has_second(self) -> bool:
         """Whether some nodes are 2 hops apart, and few enough to take their mean."""
-        degrees = np.bincount(self.edges.ravel(), minlength=self.n_nodes).astype(float)
+        degrees = np.diff(self.graph.indptr).astype(float)
         return bool(np.sum(degrees * (degrees - 1)) / 2 <= MOST_PAIRS and self.second.nnz > 0)
 
 

@@ -42,7 +42,7 @@ class SpectralViews(BaseTransform):
         """Compute the views of ``data.x``."""
         if getattr(data, "x", None) is None:
             raise OptionError("The data has no features x, which views need.")
-        near = Neighbourhood.of(as_graph(data, weights=self.weights))
+        near = Neighbourhood(as_graph(data, weights=self.weights))
         x = data.x.detach().cpu().to(torch.float64).numpy()
         found = np.hstack([make_view(near, x, name) for name in self.views])
         data[self.attr] = torch.as_tensor(found, dtype=data.x.dtype, device=data.x.device)

@@ -23,7 +23,7 @@ from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import flag, positive, whole
 from spectrata.kernels.backend import NUMPY
-from spectrata.stats.verbs.reading import at_hops
+from spectrata.stats.verbs.reading import stratify
 
 DENSE_NODES = 2000  # up to which eigenvectors are computed unasked: a solve of that size takes seconds
 Response = Callable[[np.ndarray], np.ndarray]
@@ -154,7 +154,7 @@ def stratified(
         raise OptionError(f"tol={tol!r} is a share of the signal's norm, between 0 and 1.")
     precision = float(tol), None if steps == "auto" else whole(steps, "steps")  # None: the error decides the degree
     if isinstance(graph, Stratification):
-        strat = at_hops(graph, hops, weights)
+        strat = stratify(graph, hops, weights)
     else:
         strat = Stratification(graph, hops, weights=weights, max_basis_bytes=0)
     n, operator = strat.graph.n_nodes, strat.computing.operator()

@@ -23,7 +23,7 @@ from spectrata.stats.nulls.surrogates import LEAST_EFFECTIVE, Surrogates
 from spectrata.stats.observation import NO_VARIANCE, Pairs, pairs_of
 from spectrata.stats.statistics.agreement import Agreement, same_node
 from spectrata.stats.testing import verdicts
-from spectrata.stats.verbs.reading import Reading, at_hops, read, with_attributes
+from spectrata.stats.verbs.reading import Reading, read, stratify, with_attributes
 from spectrata.stats.verbs.write_back import said_given, write_back
 
 MOST_NODES = 4_000  # above which no eigenbasis is made, and r has no p
@@ -122,8 +122,7 @@ def agree(
     ([0.72, 0.08], ['agree', 'chance'])
     """
     one_of(null, "null", ("spectral", "permutation"))
-    strat, seed = at_hops(graph, hops, weights), whole(seed, "seed", 0)
-    strat = with_attributes(strat, a, b)
+    strat, seed = with_attributes(stratify(graph, hops, weights), a, b), whole(seed, "seed", 0)
     n, at = strat.graph.n_nodes, looks(strat.graph.n_nodes, draws)
     signals, reading = _read(strat, a, b, columns, metric)
     covariates, table = read_given(given, strat, reading.table), reading.separate

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -188,29 +188,11 @@ class Case:
         found = arrangements(values, np.arange(len(values))) if values.shape[1] <= WIDE else None
         if found is None:
             return None
-        made, here = found.orders, np.array([row])
-        draw = partial(self.in_orders, lambda start, stop: made[start:stop])
-        return lambda h: self.in_batches(draw, here, h, 0, len(made))[:, 0]
+        draw = partial(self.in_order, lambda start, stop: found.orders[start:stop])
+        return lambda h: self.in_batches(draw, np.array([row]), h, 0, len(found.orders))[:, 0]
 
-    def in_orders(self, made: Callable[[int, int], np.ndarray], rows: np.ndarray, start: int, stop: int) -> Potential:
-        """The vectors of some rows in orders ``start`` to ``stop - 1``."""
+    def in_order(self, made: Callable[[int, int], np.ndarray], rows: np.ndarray, start: int, stop: int) -> Potential:
         return permuted(self.field, made(start, stop), rows)
-
-    def on_rewired(self, seed: int, rows: np.ndarray, h: int, start: int, stop: int) -> np.ndarray:
-        """Shares of the signal on rewired graphs, ``(A, rows, stop - start, G)``; NaN at hops that they lack."""
-        graph, hops = self.strat.graph, self.strat.hops
-        found = []
-        for number in range(start, stop):
-            if number not in self.scratch:
-                edges = as_pairs(swap_edges(graph.edges, graph.n_nodes, np.random.default_rng([seed, 0x4E, number])))
-                other = Stratification(edges=edges, n_nodes=graph.n_nodes, hops=max(hops), max_basis_bytes=0)
-                drawn = potential(self.signal, self.metric, "nan")
-                self.scratch[number] = [
-                    self.drawn_shares(other, hop, drawn) if hop in other.hops else np.nan for hop in hops
-                ]
-            shape = (len(self.plan.rows), len(self.signal.values), self.bands)
-            found.append(np.broadcast_to(self.scratch[number][h], shape)[:, rows])
-        return np.stack(found, axis=2)
 
     @cached_property
     def field(self) -> Potential:
@@ -237,19 +219,17 @@ def _calibrated(case: Case, null: Any, draws: int | None, seed: int) -> xr.Datas
     facts |= {"draws_seed": seed, "q_family": FAMILY}
     out |= {"magnitude": magnitude, "share": share}
     status = add_notes(spectra.status, _words(out, fixed, facts)).astype(str)
-    given, last = spectra.ds, "band" if case.level == "band" else "component"
     # A signal and its draws are read in one basis, so that its errors do not decide between them.
     out = with_ratio(out) | {"magnitude_error": np.full_like(magnitude, np.nan)}
+    last = "band" if case.level == "band" else "component"
     variables: dict[str, Any] = {name: spectra.placed(array, "hop", last) for name, array in out.items()}
     variables |= {"energy": spectra.placed(energy, "hop"), "status": spectra.placed(status, "hop")}
-    variables |= {name: given[name] for name in ("gradient_norm", "edges", "edge_weight") if name in given}
-    names = ("complete", "n_edges", "n_parts", "n_singletons", "node", "made_with")
-    coords: dict[str, Any] = dict(levels.level_coordinates(spectra, groups, count, case.level))
-    coords |= {name: given[name] for name in names if name in given.coords} | spectra.row_coordinates()
-    coords |= {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)}
+    coords = levels.level_coordinates(spectra, groups, count, case.level)
     coords |= {"component": spectra.component} if case.level == "component" else {}
     facts |= {MERGED: "eigenspaces"} if case.level == "eigenspace" else {}
-    return with_long_names(xr.Dataset(variables, coords, attributes_of(given, "calibration") | facts))
+    ds = spectra.ds.drop_dims("component").assign(variables).assign_coords(coords)
+    ds.attrs = attributes_of(spectra.ds, "calibration") | facts
+    return with_long_names(ds)
 
 
 def _null(case: Case, null: Any, draws: int | None, seed: int) -> tuple[Drawn, tuple[int, ...]]:
@@ -267,10 +247,24 @@ def _null(case: Case, null: Any, draws: int | None, seed: int) -> tuple[Drawn, t
             raise OptionError(f"null='rewire' {words}")
         if strat.weights:
             raise OptionError("null='rewire' swaps edges and leaves them no weights; use weights=False.")
-        return partial(case.on_rewired, seed), looks(n, REWIRED if draws is None else draws)
+        return _on_rewired(case, seed), looks(n, REWIRED if draws is None else draws)
     if null == "rotate":
         return partial(case.in_batches, partial(rotated, signal.values, case.metric, seed)), looks(n, draws)
-    return partial(case.in_batches, partial(case.in_orders, partial(orders, seed, n))), looks(n, draws)
+    return partial(case.in_batches, partial(case.in_order, partial(orders, seed, n))), looks(n, draws)
+
+
+def _on_rewired(case: Case, seed: int) -> Drawn:
+    """Shares of the signal on rewired graphs; NaN at hops that they lack."""
+    graph, hops, field = case.strat.graph, case.strat.hops, potential(case.signal, case.metric, "nan")
+    lacking = np.full((len(case.plan.rows), len(field), case.bands), np.nan)
+
+    @cache
+    def shares(number: int) -> list[np.ndarray]:
+        edges = as_pairs(swap_edges(graph.edges, graph.n_nodes, np.random.default_rng([seed, 0x4E, number])))
+        other = Stratification(edges=edges, n_nodes=graph.n_nodes, hops=max(hops), max_basis_bytes=0)
+        return [case.drawn_shares(other, hop, field) if hop in other.hops else lacking for hop in hops]
+
+    return lambda rows, h, start, stop: np.stack([shares(one)[h][:, rows] for one in range(start, stop)], axis=2)
 
 
 def _given_draws(null: Any, strat: Stratification, known: Signal) -> Signal:

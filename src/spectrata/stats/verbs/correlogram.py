@@ -94,7 +94,7 @@ def correlogram(
     ['alike', 'chance', 'chance']
     """
     signal = signal_or_table(graph, signal, "correlogram")
-    reading = read(graph, signal, hops, weights, metric, columns, labels, nodes, "zero")
+    reading = read(graph, signal, hops, weights, metric, columns, labels, nodes)
     found = dataset(Results(reading, given, draws, seed), "correlogram")
     if write:
         write_back(graph, found, "correlogram", signal, {"given": said_given(given)})

@@ -16,7 +16,7 @@ from spectrata.stats.labelled import graph_variables, made_from, node_coordinate
 from spectrata.stats.nulls.correction import adjust
 from spectrata.stats.nulls.stopping import looks, run_columns
 from spectrata.stats.nulls.surrogates import Surrogates
-from spectrata.stats.verbs.reading import at_hops
+from spectrata.stats.verbs.reading import stratify
 
 HALF = 0.5 - 1e-12  # of the energy, up to rounding
 ROUNDING = 1e-13  # a part of a node's signal below this share of the whole signal is rounding
@@ -93,7 +93,7 @@ def decoupling(
     """
     operator = Laplacian(laplacian, flag(self_loops, "self_loops"))
     seed, hop = whole(seed, "seed", 0), whole(hop, "hop")
-    strat = at_hops(graph, [hop], weights)
+    strat = stratify(graph, [hop], weights)
     n = strat.graph.n_nodes
     require_memory(solve_bytes(n), f"A full decomposition of {n:,} nodes", "use a smaller graph")
     at = looks(n, draws)

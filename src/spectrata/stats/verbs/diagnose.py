@@ -87,7 +87,7 @@ def diagnose(
             return _of_layers(graph, control)
         return found_in(of_result(graph, signal, metric, columns, nodes), given, draws, seed)
     signal = signal_or_table(graph, signal, "diagnose")
-    reading = read(graph, signal, hops, weights, metric, columns, labels, nodes, "zero")
+    reading = read(graph, signal, hops, weights, metric, columns, labels, nodes)
     return found_in(reading, given, draws, seed)
 
 
@@ -175,8 +175,6 @@ def _dominated(reading: Reading) -> Iterator[Finding]:
         if not len(pairs.ends) or column.kind == "labels":
             continue
         for t, snapshot in enumerate(times):
-            if column.lacks(t):
-                continue
             ends = moved(column.observed(t, pairs))
             share = pairs.k * np.sum(ends.values[:, 0] ** 2, axis=1) / ends.variation[0]
             largest = np.argsort(-share)[:5]

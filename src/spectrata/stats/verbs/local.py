@@ -13,7 +13,7 @@ from spectrata.stats.nulls.stopping import STEPS, Chance, looks, run_columns
 from spectrata.stats.observation import NO_VARIANCE, Observation
 from spectrata.stats.statistics.likeness import LocalLikeness
 from spectrata.stats.testing import alike, verdicts
-from spectrata.stats.verbs.reading import Reading, at_hops, read
+from spectrata.stats.verbs.reading import Reading, read
 from spectrata.stats.verbs.write_back import said_given, write_back
 
 if TYPE_CHECKING:
@@ -98,8 +98,7 @@ def local(
     7
     """
     seed = whole(seed, "seed", 0)
-    strat = at_hops(graph, hops, weights)
-    reading = read(strat, signal, metric=metric, columns=columns, labels=labels, zero_vectors="zero")
+    reading = read(graph, signal, hops, weights, metric, columns, labels)
     found = local_of(reading, given, draws, seed)
     if write:
         write_back(graph, found, "local", signal, {"given": said_given(given)})

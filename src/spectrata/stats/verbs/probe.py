@@ -15,7 +15,7 @@ from spectrata.core.distance_strata import require_hops
 from spectrata.core.spectra import refuse_graph_arguments
 from spectrata.core.stratification import Stratification
 from spectrata.errors import NodeCountError, OptionError, SignalTypeError, SignalValueError, UnknownNameError, shown
-from spectrata.inputs.graphs import Graph, as_graph
+from spectrata.inputs.graphs import Graph, as_graph, as_pairs
 from spectrata.inputs.labels import coded, label_values
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.readers.signal_objects import is_missing
@@ -201,7 +201,7 @@ def probe(
         require_hops(graph, "The probe")
         refuse_graph_arguments("A Stratification", weights=weights)
     given = graph.graph if isinstance(graph, Stratification) else as_graph(graph, weights=weights)
-    near, names = Neighbourhood.of(given), dict.fromkeys((ALONE, *chosen_views(views)))
+    near, names = Neighbourhood(given), dict.fromkeys((ALONE, *chosen_views(views)))
     if SECOND in names and not near.has_second:
         del names[SECOND]
     rows, target, notes = _training(labels, train, given, task, seed)
@@ -223,8 +223,9 @@ def probe(
         again = np.zeros(0 if best == ALONE else rewired)
         for number in range(len(again)):
             rng = np.random.default_rng([seed, 1, number])
-            edges = swap_edges(given.edges, given.n_nodes, rng)
-            own = Neighbourhood(edges, given.n_nodes, None if given.weights is None else rng.permutation(given.weights))
+            edges = as_pairs(swap_edges(given.edges, given.n_nodes, rng))
+            moved = None if given.weights is None else rng.permutation(given.weights)
+            own = Neighbourhood(as_graph(edges=edges, n_nodes=given.n_nodes, weights=moved))
             again[number] = np.nanmean(cross_validate({best: make_view(own, x, best)[rows]}, target, folds).score)
     difference = scores.of_choice - scores.score[0]
     gain, error = float(np.nanmean(difference)), float(corrected_error(difference))
@@ -283,7 +284,7 @@ def _training(
     """Find rows of training nodes, ascending, and what is predicted there; other labels stay unread."""
     values, _ = label_values(labels, graph)
     rows = _labelled_rows(values) if train is None else training_rows(train, graph)
-    if train is not None and len(have := _labelled_rows([values[row] for row in rows])) < len(rows):
+    if len(have := _labelled_rows([values[row] for row in rows])) < len(rows):
         bad = rows[np.setdiff1d(np.arange(len(rows)), have)[0]]
         raise SignalValueError(f"The training node {shown(graph.names[bad])} has no label; leave it out of train.")
     if len(rows) < 2 * FOLDS:

@@ -106,7 +106,7 @@ class Profile:
             return None
         columns = [one for one in shown.columns if len(one.rows) == n and not shown.separate]
         columns = columns or [one for one in shown.columns if one.kind == "numbers"]
-        if not columns or any(one.undefined is not None and one.undefined.any() for one in columns):
+        if not columns:
             return None
         names = tuple(one.name for one in columns) if shown.separate else None
         values = np.concatenate([one.values for one in columns], axis=2)
@@ -129,7 +129,7 @@ class Profile:
         """Parts of some pairs in r ``(s,)``, whose weighted mean is r; 1 and -1 for labels; NaN where a value lacks."""
         known = pairs_of(self.strat, hop, column.rows)
         found = np.full((self.strat.graph.n_nodes, column.values.shape[2]), np.nan)
-        if not len(known.ends) or column.lacks(time):
+        if not len(known.ends):
             return np.full(len(pairs), np.nan)
         if column.kind == "labels":
             found[column.rows] = column.values[time]
@@ -202,7 +202,7 @@ def profile(
     strat = stratify(graph, hops, weights)
     if hops is None and not isinstance(graph, Stratification):
         strat = strat.only(*strat.hops[: NEAR if strat.graph.n_nodes <= LARGE else FEW])
-    return _tested(read(strat, signal, None, None, metric, columns, labels, nodes, "zero"), asked)
+    return _tested(read(strat, signal, None, None, metric, columns, labels, nodes), asked)
 
 
 def _tested(reading: Reading, asked: dict[str, Any], result: Any = None) -> Profile:

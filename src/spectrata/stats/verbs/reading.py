@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.core.spectra import as_stratification
-from spectrata.core.strata import asked_hops
+from spectrata.core.spectra import refuse_graph_arguments
+from spectrata.core.strata import asked_hops, number_of
 from spectrata.core.stratification import Stratification
 from spectrata.errors import (
     HopError,
@@ -56,16 +56,11 @@ class Column:
     values: np.ndarray  # (T, n, d), one entry for each snapshot
     rows: np.ndarray  # (n,) nodes of the graph; labels may be missing for some
     rounding: float = DOUBLE
-    undefined: np.ndarray | None = None  # (T,) snapshots in which a vector has no direction
     classes: tuple[Any, ...] = ()  # of labels
 
     def observed(self, snapshot: int, pairs: Pairs) -> Observation:
         """One snapshot on the pairs of a hop."""
         return observe(self.values[snapshot], pairs, self.rounding)
-
-    def lacks(self, snapshot: int) -> bool:
-        """Whether a vector has no direction in a snapshot."""
-        return self.undefined is not None and bool(self.undefined[snapshot])
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +86,7 @@ class Reading:
         return self.snapshot_kind in ("layers", "epochs")
 
     def at_snapshots(self, some: list[int]) -> "Reading":
-        lacking = [None if one.undefined is None else one.undefined[some] for one in self.columns]
-        cut = zip(self.columns, lacking, strict=True)
-        columns = tuple(replace(one, values=one.values[some], undefined=undefined) for one, undefined in cut)
+        columns = tuple(replace(one, values=one.values[some]) for one in self.columns)
         times = None if self.snapshots is None else tuple(self.snapshots[at] for at in some)
         return replace(self, columns=columns, snapshots=times)
 
@@ -105,42 +98,30 @@ class Reading:
 # ---- graphs
 
 
-def at_hops(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stratification:
-    """The strata of a graph at some hops; of a stratification those that it has."""
-    if not isinstance(graph, Stratification):
-        return as_stratification(graph, hops, weights=weights)
-    if weights is not None:
-        raise OptionError("A Stratification has its graph read already; leave out weights, or give the graph itself.")
-    if hops is None:
-        return graph
-    by_number = is_by_number(graph)
-    if isinstance(hops, Iterable) and not by_number:  # intervals of distance, by their labels
-        asked: Any = [hops] if isinstance(hops, str) else list(hops)
-    else:
-        asked = asked_hops(hops)
-    kept = asked
-    if isinstance(asked, int):
-        kept = [hop for at, hop in enumerate(graph.hops, start=1) if (hop if by_number else at) <= asked]
-    lost = [hop for hop in kept if hop not in graph.hops]
-    if lost or not kept:
-        what = shown(lost[0]) if lost else f"up to {asked}"
-        raise HopError(f"The Stratification has the hops {graph.hops}, and not {what}.")
-    return graph.only(*kept)
-
-
 def stratify(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stratification:
-    """The strata that a reading uses; all hops of a large graph are not read unless they are asked for."""
-    if isinstance(graph, Stratification) or hops is not None:
-        strat = at_hops(graph, hops, weights)
+    """The strata that a reading uses: those of a stratification that are asked for, or of a graph in any form.
+
+    All hops of a large graph are not read unless they are asked for.
+    """
+    if isinstance(graph, Stratification):
+        refuse_graph_arguments("A Stratification", weights=weights)
+        strat = graph if hops is None else graph.only(*_chosen_hops(graph, hops))
     else:
-        known, nearest = as_graph(graph, weights=weights), None
-        if known.n_nodes > ALL_HOPS:
-            nearest = 1 if known.n_nodes > NEAR_HOPS else 3
-            warn(f"Reading hops up to {nearest} of {known.n_nodes:,} nodes; {argument('hops')} asks for others.")
-        strat = Stratification(known, nearest)
+        known = as_graph(graph, weights=weights)
+        if hops is None and known.n_nodes > ALL_HOPS:
+            hops = 1 if known.n_nodes > NEAR_HOPS else 3
+            warn(f"Reading hops up to {hops} of {known.n_nodes:,} nodes; {argument('hops')} asks for others.")
+        strat = Stratification(known, hops)
     if not strat.hops:
         raise HopError("The graph has no edges, and so no pairs of nodes at any hop.")
     return strat
+
+
+def _chosen_hops(strat: Stratification, hops: Any) -> Sequence[Any]:
+    if isinstance(hops, Iterable) and not is_by_number(strat):  # intervals of distance, by their labels
+        return [hops] if isinstance(hops, str) else list(hops)
+    asked = asked_hops(hops) or []
+    return asked if isinstance(asked, list) else [hop for hop in strat.hops if number_of(hop) <= asked] or [asked]
 
 
 # ---- signals
@@ -155,7 +136,6 @@ def read(
     columns: str = "auto",
     labels: bool = False,
     nodes: Any = None,
-    zero_vectors: str = "error",
 ) -> Reading:
     """Read a graph and a signal; ``labels=True`` takes whole numbers as class codes."""
     one_of(columns, "columns", COLUMNS)
@@ -175,7 +155,7 @@ def read(
         if not any(isinstance(one, str) for one in found.classes):
             raise
         return Reading(strat, (label_column(found),))
-    return replace(of_signal(strat, known, metric, columns, zero_vectors), table=known.table or known)
+    return replace(of_signal(strat, known, metric, columns), table=known.table or known)
 
 
 def signal_or_table(graph: Any, signal: Any, call: str) -> Any:
@@ -202,7 +182,7 @@ def with_attributes(strat: Stratification, *signals: Any) -> Stratification:
     return found
 
 
-def of_signal(strat: Stratification, known: Signal, metric: str, columns: str, zero_vectors: str) -> Reading:
+def of_signal(strat: Stratification, known: Signal, metric: str, columns: str) -> Reading:
     """The columns of a signal in the graph's order."""
     if columns == "auto":
         columns = known.reading
@@ -219,14 +199,14 @@ def of_signal(strat: Stratification, known: Signal, metric: str, columns: str, z
         found = [Column(name, "numbers", values[:, :, [at]], everyone, known.rounding) for at, name in enumerate(names)]
         found += [label_column(one, name, len(values)) for name, one in known.texts]
         return Reading(strat, tuple(found), known.snapshots, known.kind, "euclidean", True)
-    field, note = potential(known, metric, zero_vectors, strat.graph.names), ""
+    field, note = potential(known, metric, "zero"), ""
     kind = "numbers" if width == 1 else ("directions" if field.metric == "angular" else "vectors")
     if kind == "directions":
         note = f"Vectors of {width} columns are compared by direction (metric='angular')."
         note += " columns='separate' tests each column." if known.columns is not None else ""
-        lost = int(np.max(field.zero_rows)) if field.zero_rows is not None else 0
+        lost = 0 if field.zero_rows is None else int(np.max(field.zero_rows))
         note += f" {lost} node{'s have' if lost > 1 else ' has'} a zero vector." if lost else ""
-    column = Column(None, kind, field.values, everyone, known.rounding, field.undefined)
+    column = Column(None, kind, field.values, everyone, known.rounding)
     return Reading(strat, (column,), known.snapshots, known.kind, field.metric, False, note)
 
 
@@ -247,27 +227,28 @@ def label_columns(labels: Any, graph: Graph, names: Sequence[str] = ()) -> dict[
         if names:
             raise OptionError(f"{argument('column', names[0])} needs a table of labels (.csv or .tsv) with a header.")
         return {None: labels}
-    known = {str(name): name for name in table.columns}
-    refuse_repeated(table.columns.tolist(), "The table of labels")
+    heads = table.columns.tolist()
+    refuse_repeated(heads, "The table of labels")
+    known = {str(name): name for name in heads}
     for name in names:
         if name not in known:
             held = ", ".join(map(shown, list(known)[:8]))
             raise UnknownNameError(f"The table of labels has no column {shown(name)}; it has {held}.")
-    texts = [name for name, cells in table.items() if any(isinstance(x, str) and x and not is_number(x) for x in cells)]
-    keyed = label_name(table.columns.tolist())
-    chosen = [known[name] for name in names] or texts
-    if not names and (keyed is not None or not texts or len(known) == 1):
-        return {None: labels}
-    return {str(name): table[name] for name in chosen}
+    if not names and len(known) > 1 and label_name(heads) is None:
+        names = [name for name, own in known.items() if any(map(_is_text, table[own]))]
+    return {name: table[known[name]] for name in names} or {None: labels}
+
+
+def _is_text(cell: Any) -> bool:
+    return isinstance(cell, str) and bool(cell) and not is_number(cell)
 
 
 def _label_table(labels: Any, graph: Graph) -> Any:
     """Columns of labels, a DataFrame with the names of the nodes as its index; None for what is no table."""
     if is_frame(labels):
         return by_node(labels, graph)
-    if not isinstance(labels, (str, os.PathLike)) or is_attribute(labels, graph):
-        return None
-    if suffix(Path(labels)) not in (".csv", ".tsv"):
+    is_file = isinstance(labels, (str, os.PathLike)) and not is_attribute(labels, graph)
+    if not is_file or suffix(Path(labels)) not in (".csv", ".tsv"):
         return None
     with opened(labels) as path:
         table = read_label_table(path, frozenset(map(str, graph.names)))
@@ -304,7 +285,7 @@ def of_result(ds: Any, signal: Any, metric: str, columns: str, nodes: Any = None
     elif columns == "auto":
         columns = "joint"
     metric = "auto" if known.values.shape[2] == 1 or columns == "separate" else metric
-    return of_signal(strat, known, metric, columns, "zero")
+    return of_signal(strat, known, metric, columns)
 
 
 def kept_signal(spectra: View) -> Signal | None:
