@@ -131,7 +131,7 @@ def one(task):
             loss.backward()
             optimizer.step()
             w.step(epoch, loss=loss, **({named: score(data.train_mask)} if (epoch + 1) % 10 == 0 else {}))
-    rows = verdicts(w.over_layers()).to_frame()
+    rows = pd.DataFrame([found.facts for found in verdicts(w.over_layers())[0]])
     shares = np.bincount(data.y[data.train_mask].cpu()) / int(data.train_mask.sum())
     return {
         "graph": name,

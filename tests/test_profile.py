@@ -85,7 +85,7 @@ def test_of_many_snapshots_the_first_and_the_last_are_tested():
     values = np.random.default_rng(0).normal(size=(5, 34, 1))
     found = profile(KARATE, values, hops=1, weights=False)
     assert {one.snapshot for one in found.findings} == {0, 4}
-    assert found.findings.notes == ("Of 5 snapshots the first and the last are tested.",)
+    assert found.findings.notes == ["Of 5 snapshots the first and the last are tested."]
     assert {one.snapshot for one in profile(KARATE, values[:3], hops=1, weights=False).findings} == {0, 1, 2}
 
 

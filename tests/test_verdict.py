@@ -40,7 +40,7 @@ def recent(values, control=None, **more):
 
 def hidden(ds, **given):
     """The verdict on the last hidden layer."""
-    return next(one for one in verdicts(ds, **given) if one.snapshot == "convs.1/hidden")
+    return next(one for one in verdicts(ds, **given)[0] if one.snapshot == "convs.1/hidden")
 
 
 def given(**scores):
@@ -67,18 +67,19 @@ def test_the_study_is_named_by_the_title_of_its_page():
 def test_the_last_hidden_layer_and_the_outputs_are_judged_each_by_its_level():
     level = {place: LEVELS[place].level for place in LEVELS}
     at = [0.0, 0.0, 0.0, level["last hidden"], level["outputs"]]
-    assert [one.kind for one in verdicts(layers(at))] == ["not_collapsed"] * 2
-    found = verdicts(layers([0.5, 0.5, 0.5, 0.99 * at[3], 0.99 * at[4]]))
+    assert [one.kind for one in verdicts(layers(at))[0]] == ["not_collapsed"] * 2
+    found, _ = verdicts(ds := layers([0.5, 0.5, 0.5, 0.99 * at[3], 0.99 * at[4]]))
     assert [(one.kind, one.snapshot) for one in found] == [("collapsed", "convs.1/hidden"), ("collapsed", "convs.2")]
     assert found[0].text == "convs.1 hidden: COLLAPSED 0.022 < 0.022 at 1 of 1 evaluations"
-    frame = found.to_frame()
-    assert frame[["kind", "hop", "value"]].values.tolist() == [["collapsed", 1, 0.99 * value] for value in at[3:]]
-    assert "connected part of" not in str(found)
+    facts = [[one.facts[name] for name in ("kind", "hop", "value")] for one in found]
+    assert facts == [["collapsed", 1, 0.99 * value] for value in at[3:]]
+    assert "connected part of" not in str(st.diagnose(ds))
 
 
 def test_rates_and_limits_are_explained_on_request():
-    found = verdicts(layers([0.5, 0.5, 0.5, LOW, 0.5]))
-    assert "flagged" not in str(found)
+    found, notes = verdicts(layers([0.5, 0.5, 0.5, LOW, 0.5]))
+    diagnosed = st.diagnose(layers([0.5, 0.5, 0.5, LOW, 0.5]))
+    assert "flagged" not in str(diagnosed)
     for one, place in zip(found, LEVELS, strict=True):
         known = LEVELS[place]
         assert f"{100 * known.hit:.3g} % of {known.failed} failed" in one.explain()
@@ -90,8 +91,8 @@ def test_rates_and_limits_are_explained_on_request():
     ]
     assert "48.2 % of the failed ones were" in found[1].explain()
     assert "leave out vectors that are zero, and subtract the mean of each connected part" in found[0].explain()
-    explained = st.diagnose(layers([0.5, 0.5, 0.5, LOW, 0.5])).explain()
-    assert explained == "\n".join([*(one.text for one in found), found.explain()])
+    said = [*(one.text for one in found), *(one.explain() for one in found), *notes]
+    assert diagnosed.explain() == "\n".join(said)
 
 
 def test_the_last_hidden_layer_is_the_state_that_the_outputs_are_made_of():
@@ -145,7 +146,7 @@ def test_a_verdict_says_at_how_many_evaluations_it_holds():
         found = hidden(recent(values))
         assert f"{words} at 3 of 5 evaluations" in found.text
         assert (found.agreeing, found.evaluations) == (3, 5)
-        assert {"agreeing", "evaluations"} <= set(verdicts(recent(values)).to_frame())
+        assert {"agreeing", "evaluations"} <= set(found.facts)
 
 
 @pytest.mark.parametrize("mode", ["train", "control"])
@@ -183,21 +184,21 @@ def test_the_first_low_layer_is_named():
 
 
 def test_dead_and_not_finite_layers_are_verdicts_of_their_own():
-    found = verdicts(layers([np.nan] * 5, 1.0))
+    found, _ = verdicts(layers([np.nan] * 5, 1.0))
     assert {one.kind for one in found} == {"dead"}
     assert [one.snapshot for one in found] == ["convs.0", "convs.1/hidden", "convs.2"]  # where it began, and the places
-    found = verdicts(layers([np.nan] * 5, np.nan, epochs=3))  # also while it trains
+    found, _ = verdicts(layers([np.nan] * 5, np.nan, epochs=3))  # also while it trains
     assert {one.kind for one in found} == {"not_finite"}
     assert all(one.failed for one in found)
-    assert "the vectors of all nodes are zero" in verdicts(layers([np.nan] * 5, 1.0))[0].text
+    assert "the vectors of all nodes are zero" in verdicts(layers([np.nan] * 5, 1.0))[0][0].text
 
 
 def test_one_column_is_not_judged():
     """All nodes on one side have one direction, however their values differ."""
     ds = layers([0.5, 0.5, 0.5, 0.0, 0.0]).assign_coords(width=("snapshot", [9, 9, 9, 9, 1]))
-    found = verdicts(ds)
+    found, notes = verdicts(ds)
     assert [one.snapshot for one in found] == ["convs.1/hidden"]
-    assert found.notes == ["convs.2: one column has no directions, and is not judged."]
+    assert notes == ["convs.2: one column has no directions, and is not judged."]
 
 
 def test_other_snapshots_are_not_judged():

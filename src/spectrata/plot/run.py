@@ -105,7 +105,7 @@ def training(
     if len(panels) > 1:
         _scores(panels[1], one.isel({dim: one[dim].isin(values[dim]).values}), drawn, dim)
         panels[0].tick_params(labelbottom=False)
-    said = [found.text for found in verdicts(last)] if ax is None and is_layers(last := last_pass(ds)) else []
+    said = [found.text for found in verdicts(last)[0]] if ax is None and is_layers(last := last_pass(ds)) else []
     lines = said[:4] + ([f"and {len(said) - 4} more"] if len(said) > 4 else [])
     if lines and "model_name" in ds.attrs:
         scored = ", ".join(f"{name} {value:.3g}" for name, value in last_scores(ds).items())
@@ -224,7 +224,7 @@ def collapse(ds: "xr.Dataset", ax: "Axes | None" = None, *, names: Iterable[str]
     sheet.name_axes("", "share of the energy\nthat tells nodes apart")
     _levels(ax, {place: rows.index(row) for place, row in places(layers).items() if row in rows}, lowest)
     sheet.legend(handles)
-    lines = [one.text for one in verdicts(layers)]
+    lines = [one.text for one in verdicts(layers)[0]]
     sheet.title(lines[0] if lines else f"Energy that tells nodes apart, {when(layers).removeprefix('the ')}")
     return ax
 

@@ -31,15 +31,15 @@ def check(
     if unfinished and not Path(run).exists():
         raise FileFormatError(unfinished[0])
     try:
-        found = verdicts(judged_pass(open_result(run), run))
+        found, notes = verdicts(judged_pass(open_result(run), run))
     except ResultError as problem:  # what was named on the command line is input
         raise FileFormatError(str(problem)) from problem
     unjudged = all(one.kind == "training" for one in found)
-    notes = [*found.notes, *(["No layer was judged; this is no sign that the run is sound."] * unjudged), *unfinished]
-    failed = bool(found.failed) or (unjudged and fail_on == "unjudged")
+    notes += [*(["No layer was judged; this is no sign that the run is sound."] * unjudged), *unfinished]
+    failed = any(one.failed for one in found) or (unjudged and fail_on == "unjudged")
     if json:
         facts = {"command": "check", "run": run, "fail_on": fail_on, "failed": failed}
-        as_json(facts | {"findings": found.to_frame().to_dict("records"), "notes": notes})
+        as_json(facts | {"findings": [one.facts for one in found], "notes": notes})
     else:
         for line in [*(one.text for one in found), *notes]:
             text(line)

@@ -17,7 +17,6 @@ from spectrata.errors import OptionError
 from spectrata.stats.findings.ending import AT_CHANCE, ENDED, Ending, accuracy_words, ending_of, is_poor
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
 
 MEASURE = "off_zero_live"
@@ -90,6 +89,12 @@ class Verdict:
         return self.kind in FAILURES
 
     @property
+    def facts(self) -> dict[str, Any]:
+        """The verdict as one row of a table."""
+        names = ("snapshot", "value", "level", "agreeing", "evaluations", "control", "cause", "text")
+        return {"kind": self.kind, "hop": 1, "column": None} | {name: getattr(self, name) for name in names}
+
+    @property
     def text(self) -> str:
         """The verdict in one line."""
         name = _spelled(self.snapshot) + (" (outputs)" if self.place == OUTPUTS else "")
@@ -148,48 +153,19 @@ def _spelled(layer: str) -> str:
     return layer.replace("/hidden", " hidden")
 
 
-class Verdicts(list[Verdict]):
-    """The verdicts on one pass; prints one line each, ``notes`` on what was not judged, then the table of ``layers``.
-
-    The table has no p: averaging makes neighbours alike in an untrained model too.
-    """
-
-    def __init__(self, found: list[Verdict], notes: list[str] | None = None, layers: str = "") -> None:
-        super().__init__(found)
-        self.notes, self.layers = notes or [], layers
-
-    @property
-    def failed(self) -> list[Verdict]:
-        """The verdicts that ``spectrata check`` fails on."""
-        return [one for one in self if one.failed]
-
-    def to_frame(self) -> "pd.DataFrame":
-        """One row per judged layer."""
-        import pandas as pd
-
-        names = ["kind", "hop", "column", "snapshot", "value", "level", "agreeing", "evaluations", "control", "cause"]
-        rows = [{**vars(one), "hop": 1, "column": None, "text": one.text} for one in self]
-        return pd.DataFrame(rows, columns=[*names, "text"])
-
-    def explain(self) -> str:
-        """Rates and limits of every verdict."""
-        return "\n".join([*(one.explain() for one in self), *self.notes])
-
-    def __str__(self) -> str:
-        return "\n".join([*(one.text for one in self), *self.notes, *([self.layers] if self.layers else [])])
-
-
-def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> Verdicts:
+def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> tuple[list[Verdict], list[str]]:
     """Judge the layers of one evaluation: the last hidden layer, the outputs, and the first dead or not finite layer.
 
+    Beside the verdicts it gives notes on what was not judged. Neither has a p: averaging makes neighbours alike in an
+    untrained model too.
     ``control`` has the same layers of the same network without message passing; by default it is what the layers carry,
     where a control followed their evaluation.
     """
     if not is_layers(ds):
         raise OptionError("Only layers of a watched model are judged; give w.over_layers().")
     ds = ds if control is None else _with_control(ds, control)
-    ending, scores, broken = ending_of(ds), accuracy_words(ds), _broken(ds)
-    rows = dict.fromkeys(list(broken)[:1], "") | {row: place for place, row in places(ds).items()}
+    ending, scores, broken, judged = ending_of(ds), accuracy_words(ds), _broken(ds), places(ds)
+    rows = dict.fromkeys(list(broken)[:1], "") | {row: place for place, row in judged.items()}
     found, notes = [], []
     for row, place in rows.items():
         one = ds.isel(snapshot=row)
@@ -201,18 +177,15 @@ def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> Verdicts:
             notes.append(f"{name}: one column has no directions, and is not judged.")
         elif not np.isnan(one[MEASURE]):
             found.append(_judge(one, name, place, ending, scores))
-    # The first layer below the level of the last hidden one, where that is not the only one.
-    level, last = LEVELS[LAST_HIDDEN].level, places(ds).get(LAST_HIDDEN, 0)
-    for row in np.flatnonzero((ds[MEASURE].values < level) & _is_state(ds))[:1]:
-        name, value = str(ds["snapshot"].values[row]), float(ds[MEASURE][row])
-        notes += (
-            [f"First below {level:g}: {_spelled(name)}, {value:.2g} (described, not judged)."] if row < last else []
-        )
+    level, hit, *_ = LEVELS[LAST_HIDDEN]
+    low = np.flatnonzero((ds[MEASURE].values < level) & _is_state(ds))
+    if len(low) and low[0] < judged.get(LAST_HIDDEN, 0):
+        name, value = _spelled(str(ds["snapshot"].values[low[0]])), float(ds[MEASURE][low[0]])
+        notes.append(f"First below {level:g}: {name}, {value:.2g} (described, not judged).")
     if found and all(one.kind == "not_collapsed" for one in found):
-        missed = 100 - 100 * LEVELS[LAST_HIDDEN].hit
-        usual = f"A model can fail without collapse: {missed:.0f} % of the study's failed models did."
+        usual = f"A model can fail without collapse: {100 - 100 * hit:.0f} % of the study's failed models did."
         notes += OPTIMISATION if is_poor(ds) else [usual]
-    return Verdicts(found, notes, layer_table(ds))
+    return found, notes
 
 
 def _is_state(ds: "xr.Dataset") -> np.ndarray:

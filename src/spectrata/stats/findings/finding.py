@@ -81,10 +81,9 @@ class Finding:
         return self.text
 
 
+@dataclass(frozen=True, eq=False)
 class Findings(Sequence[Finding]):
     """Findings of one call: ``notes`` on how the signal was read, a table, then ``lines`` on scale and dominance.
-
-    ``given`` is "degree", "covariates", or nothing where there was no second test.
 
     Examples
     --------
@@ -98,29 +97,21 @@ class Findings(Sequence[Finding]):
     Scale: smooth at hops 1 and 2; follows the main divide at hops 1 and 2.
     """
 
-    def __init__(
-        self,
-        findings: Iterable[Finding] = (),
-        notes: Iterable[str] = (),
-        lines: Iterable[str] = (),
-        given: str = "",
-        tests: int = 0,
-        explained: str = "",
-    ) -> None:
-        self._items = tuple(findings)
-        self.notes, self.lines, self.given, self.tests = tuple(notes), tuple(lines), given, tests
-        self._explained = explained
+    findings: Sequence[Finding] = ()
+    notes: Sequence[str] = ()
+    lines: Sequence[str] = ()
+    given: str = ""  # "degree", "covariates", or nothing where there was no second test
+    tests: int = 0  # over which p is corrected
+    explained: str = ""  # the rates behind verdicts on layers of a model
 
     def __getitem__(self, index: Any) -> Any:
-        return self._items[index]
+        return self.findings[index]
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self.findings)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Findings) and str(self) == str(other)
-
-    __hash__ = None  # type: ignore[assignment]
 
     @property
     def kinds(self) -> set[str]:
@@ -130,7 +121,7 @@ class Findings(Sequence[Finding]):
     def explain(self) -> str:
         """Every finding as a sentence; for layers of a model the rates behind the verdicts."""
         sentences = dict.fromkeys(finding.text for finding in self if finding.text)
-        return "\n".join([*sentences, self._explained]).strip()
+        return "\n".join([*sentences, self.explained]).strip()
 
     def to_frame(self) -> "pd.DataFrame":
         """One row per test and description."""
@@ -145,14 +136,10 @@ class Findings(Sequence[Finding]):
         rows = [{name: _plain(value) for name, value in asdict(one).items()} for one in self]
         return json.dumps(facts | {"findings": rows}, indent=2)
 
-    @property
-    def table(self) -> list[str]:
-        """The rows of r as lines of text, and their footnote."""
-        return tables(self, self.given, self.tests)
-
     def __str__(self) -> str:
         verdicts = [fill(one.text, WIDTH, subsequent_indent="    ") for one in self if one.kind in VERDICTS]
-        return "\n".join([*dict.fromkeys([*verdicts, *self.notes]), *self.table, *self.lines]) or "No finding."
+        table = tables(self, self.given, self.tests)
+        return "\n".join([*dict.fromkeys([*verdicts, *self.notes]), *table, *self.lines]) or "No finding."
 
     __repr__ = __str__
 
@@ -188,9 +175,8 @@ def shown(value: float) -> str:
 
 def place_words(column: Any, snapshot: Any) -> str:
     """Column and snapshot by name; nothing where the signal has neither."""
-    return ", ".join(
-        f"{what} {name}" for what, name in (("column", column), ("snapshot", snapshot)) if name is not None
-    )
+    named = {"column": column, "snapshot": snapshot}
+    return ", ".join(f"{what} {name}" for what, name in named.items() if name is not None)
 
 
 def hop_rows(findings: Iterable[Finding]) -> dict[tuple[Any, Any], list[dict[str, str]]]:

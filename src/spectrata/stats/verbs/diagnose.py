@@ -100,14 +100,15 @@ def _of_layers(ds: Any, control: Any) -> Findings:
         lines = layer_table(ds).splitlines() if ds.attrs.get("snapshot_kind") == "layers" else []
         return Findings(notes=[BATCHES, *lines])
     layers = layers_of(ds)
-    found = verdicts(layers, control)
+    found, notes = verdicts(layers, control)
     rows = [Finding(one.kind, one.text, 1, one.snapshot, value=one.value) for one in found]
-    notes = [*found.notes, *found.layers.splitlines()]
+    explained = "\n".join([*(one.explain() for one in found), *notes])
+    notes += layer_table(layers).splitlines()
     try:
         described = found_in(of_result(layers, None, "auto", "joint"), None, 0, 0)
     except SpectrataError:  # without a signal, or with bands in place of components
-        return Findings(rows, notes, explained=found.explain())
-    return Findings([*rows, *described], [*notes, *described.notes], described.lines, explained=found.explain())
+        return Findings(rows, notes, explained=explained)
+    return Findings([*rows, *described], [*notes, *described.notes], described.lines, explained=explained)
 
 
 def found_in(reading: Reading, given: Any = "degree", draws: int | None = None, seed: int = 0) -> Findings:
@@ -125,7 +126,7 @@ def in_words(results: Results) -> Findings:
     lines = [*joined, *_weak(reading), *scale_lines(found, name), *(one.text for one in dominated)]
     lines += filter(None, [results.left_out, results.covariates.note])
     count = int(np.isfinite(results.made.chance.p_family).sum())
-    return Findings([*found, *dominated], filter(None, notes), lines, name, count)
+    return Findings([*found, *dominated], [note for note in notes if note], lines, name, count)
 
 
 def _tests(results: Results) -> Iterator[Finding]:
