@@ -87,13 +87,8 @@ def test_energies_grow_by_the_square(factor):
 def test_squares_that_double_precision_cannot_say_are_refused(factor):
     with pytest.raises(SignalValueError, match="squares"):
         calls.band_spectra(GRAPH, ONE * factor, metric="euclidean")
-    with pytest.warns(SpectrataWarning, match="Dirichlet energies are squares"):
-        found = st.smoothness(STRAT, ONE * factor)
-    assert found["dirichlet"].isnull().all()
-    expected = st.smoothness(STRAT, ONE)
-    for name in ("dirichlet_share", "dirichlet_normalized_share", "mad", "off_zero", "effective_rank", "rank"):
-        assert_allclose(found[name], expected[name], rtol=1e-9)
-    assert_allclose(found["norm"] / factor, expected["norm"], rtol=1e-9)
+    with pytest.raises(SignalValueError, match="Dirichlet energies are squares"):
+        st.smoothness(STRAT, ONE * factor)
 
 
 @every_road
@@ -147,8 +142,7 @@ def test_rows_of_every_size_have_directions():
     one, other = (calls.spectra(STRAT, s, ALL, metric="angular", **INCIDENCE) for s in (ONE, ONE * sizes))
     for algorithm in ALL[:-2]:
         assert_near(other["magnitude"].loc[algorithm], one["magnitude"].loc[algorithm], 1e-9)
-    with pytest.warns(SpectrataWarning, match="Dirichlet"):
-        found = st.smoothness(STRAT, ONE * sizes)
+    found = st.smoothness(STRAT, ONE * np.where(sizes > 1, 1.0, sizes))  # squares of the largest must fit
     assert_allclose(found["mad"], st.smoothness(STRAT, ONE)["mad"], rtol=1e-9)
     pair = np.array([[1e300, 1e-300], [1e300, -1e-300]])
     assert run(Case(np.array([[0, 1]]), 2), pair)["gradient_norm"].item() == pytest.approx(0.0, abs=1e-300)

@@ -50,7 +50,10 @@ def merged_view(known: View) -> View:
 
 
 def spread_evenly(spectra: View | xr.Dataset, zero: bool = False) -> SpreadSpectra:
-    """Give every component the root mean square of its eigenspace, which no choice of basis changes."""
+    """Give every component the root mean square of its eigenspace, which no choice of basis changes.
+
+    Extreme spectra are divided by a power of two each, so that their squares keep their digits.
+    """
     merged = merged_view(spectra if isinstance(spectra, View) else view(spectra))
     rules = np.array(["l2"] if merged.is_bands else merge_rules(merged))
     power = np.where(rules == "sum", 1.0, 0.5)[:, None, None, None]
@@ -60,7 +63,7 @@ def spread_evenly(spectra: View | xr.Dataset, zero: bool = False) -> SpreadSpect
         off, whole = (lengths(np.where(some, merged.magnitude, 0.0)) for some in (used, merged.present))
         values = np.where((off <= rounding_floor(merged) * whole)[..., None], 0.0 * values, values)
     weights = np.where(used, merged.multiplicity, 0)
-    return SpreadSpectra(np.where(used, values, np.nan), weights, merged.eigenvalue, merged.eigenspace)
+    return SpreadSpectra(squarable(np.where(used, values, np.nan))[0], weights, merged.eigenvalue, merged.eigenspace)
 
 
 def compare(
@@ -98,24 +101,21 @@ def compare(
           length, and where; NaN where the two do not differ;
         - ``wasserstein``: distance between the distributions of energy along the axis of eigenvalues, in their units;
         - ``energy_shift(..., band)``: share of energy off zero in each band, b less a;
-        - ``shift_low``, ``shift_high``, ``shift_p`` (..., band), for gft, where both results keep their signals: the
-          interval that holds the shifts of all bands in 95 % of random exchanges, and a p corrected over the bands of
-          a hop (the largest shift, in units of its own spread), not over hops, snapshots and algorithms. Of more than
-          ten snapshots the first and the last are tested. ``shift_test`` says why there is none;
+        - ``shift_low``, ``shift_high``, ``shift_p`` (..., band), for gft, where both results keep their signals
+          (``shift_test`` says why there is none): the interval that holds the shifts of all bands in 95 % of random
+          exchanges, and a p corrected over the bands of a hop, not over hops, snapshots and algorithms. Of more than
+          ten snapshots the first and the last are tested;
         - ``off_zero_a``, ``off_zero_b``: share of GFT energy off zero, where both hold gft.
 
     Notes
     -----
-    Exchanging a and b turns the signs of ``largest_difference``, ``energy_shift`` and the interval, exchanges the
-    variables that end in ``_a`` and ``_b``, and changes nothing else.
-
     The null of ``shift_p``: at every node it is arbitrary which of the two vectors belongs to which signal,
     independently of the other nodes, as for one signal measured twice with independent errors of one distribution.
     That p is exact, and counts an offset or a factor between the two signals as a difference. A second p, of both
     signals scaled to mean 0 and unit length, does not. ``shift_p`` is the larger of the two, with the wider interval.
-    Vectors are exchanged as they are: bring embeddings of two models to one coordinate system first. Two
-    independent smooth signals are not exchangeable node by node: p answers whether the two are one signal up to errors,
-    not whether they come from one population.
+    Vectors are exchanged as they are: bring embeddings of two models to one coordinate system first. Two independent
+    smooth signals are not exchangeable node by node: p answers whether the two are one signal up to errors, not
+    whether they come from one population.
 
     Examples
     --------
@@ -171,8 +171,7 @@ def correlation_chance(x: SpreadSpectra, y: SpreadSpectra, draws: int, seed: int
         used = np.flatnonzero(~np.isnan(u[place]) & ~np.isnan(v[place]) & (weights > 0))
         if len(used) < 2:
             continue
-        one, other = (squarable(side[place][used])[0] for side in (u, v))
-        mixed = orders(seed, len(used), 0, draws)
+        one, other, mixed = u[place][used], v[place][used], orders(seed, len(used), 0, draws)
         # Each order for both sides in turn, so that exchanging the two results changes nothing.
         pairs = [(one[None], other[mixed]), (one[mixed], other[None])]
         found = np.concatenate([correlation(*pair, weights[used] / weights[used].sum()) for pair in pairs])
@@ -193,39 +192,36 @@ def measure_pairs(x: SpreadSpectra, y: SpreadSpectra) -> dict[str, np.ndarray]:
     """Compute all measures of two spectra per hop, ``(algorithm, T, hop)`` each."""
     u, v = np.broadcast_arrays(x.values, y.values)
     present = ~(np.isnan(u) | np.isnan(v))
-    # No measure depends on the spectra's sizes, and their squares must keep their digits.
-    u, v = (squarable(np.where(present, array, 0.0))[0] for array in (u, v))
+    u, v = (np.where(present, array, 0.0) for array in (u, v))
     w = np.where(present, x.weights, 0.0)
-    total = np.maximum(w.sum(axis=-1), 1.0)
-    w = w / total[..., None]
-    size_u, size_v = (np.sqrt(np.sum(w * one**2, axis=-1)) for one in (u, v))
-    exists = (size_u > 0) & (size_v > 0)
-    lengths_of = (np.where(size > 0, size * np.sqrt(total), 1.0)[..., None] for size in (size_u, size_v))
-    unit_u, unit_v = (one / length for one, length in zip((u, v), lengths_of, strict=True))  # zeros stay zeros
-    difference = np.where(w > 0, unit_v - unit_u, 0.0)
+    total = np.maximum(w.sum(axis=-1, keepdims=True), 1.0)
+    w = w / total
+    sizes = (np.sqrt(np.sum(w * one**2, axis=-1, keepdims=True)) for one in (u, v))
+    # Of mean square 1; all NaN, and so every measure, where a spectrum has no energy.
+    u, v = (one / np.where(size > 0, size, np.nan) for one, size in zip((u, v), sizes, strict=True))
+    difference = (v - u) / np.sqrt(total) * (w > 0)
     place = np.argmax(np.abs(difference), axis=-1)[..., None]
     arrays = (difference, x.eigenvalue, x.eigenspace.astype(float))
-    at_largest = (np.take_along_axis(np.broadcast_to(one, u.shape), place, axis=-1)[..., 0] for one in arrays)
-    largest, value, space = (np.where(exists, found, np.nan) for found in at_largest)
+    largest, value, space = (
+        np.take_along_axis(np.broadcast_to(one, u.shape), place, axis=-1)[..., 0] for one in arrays
+    )
     moved = np.abs(largest) > SAME
-    energies = (w * u**2, w * v**2)
-    shares = [e / np.where(e.sum(axis=-1) > 0, e.sum(axis=-1), 1.0)[..., None] for e in energies]
-    apart = np.abs(np.cumsum(shares[0] - shares[1], axis=-1))[..., :-1]  # of the two distributions of energy
+    apart = np.abs(np.cumsum(w * (u**2 - v**2), axis=-1))[..., :-1]  # of the two distributions of energy
     return {
         "correlation": correlation(u, v, w),
-        "cosine": over(np.sum(w * u * v, axis=-1), size_u * size_v, exists),
-        "cosine_flat_a": over(np.sum(w * u, axis=-1), size_u),
-        "cosine_flat_b": over(np.sum(w * v, axis=-1), size_v),
+        "cosine": np.sum(w * u * v, axis=-1),
+        "cosine_flat_a": np.sum(w * u, axis=-1),
+        "cosine_flat_b": np.sum(w * v, axis=-1),
         "largest_difference": largest,
         "at_eigenvalue": np.where(moved, value, np.nan),
         "at_eigenspace": np.where(moved, space, np.nan),
-        "wasserstein": np.where(exists, np.sum(apart * np.nan_to_num(np.diff(x.eigenvalue)), axis=-1), np.nan),
+        "wasserstein": np.sum(apart * np.nan_to_num(np.diff(x.eigenvalue)), axis=-1),
     }
 
 
 def band_shares(x: SpreadSpectra, groups: np.ndarray, count: int) -> np.ndarray:
     """Share of energy in each band: ``(algorithm, T, hop, band)``."""
-    energy = squarable(group_reduce(x.values * np.sqrt(x.weights), groups, count))[0] ** 2
+    energy = group_reduce(x.values * np.sqrt(x.weights), groups, count) ** 2
     return over(energy, np.broadcast_to(np.nansum(energy, axis=-1, keepdims=True), energy.shape))
 
 
@@ -313,15 +309,14 @@ def comparable(
     factor between the two signals for a difference; the second does not, since no share depends on these. Means are
     taken off on every connected part of the graph, given by each node's ``parts``, or not at all.
     """
-    means = [0.0 * side if parts is None else side - split_along(side, parts, None, False)[1] for side in (a, b)]
-    mean_a, mean_b = means
-    both = (mean_a + mean_b) / 2
-    size = [np.linalg.norm(side - mean) for side, mean in ((a, mean_a), (b, mean_b))]
+    off_a, off_b = (side if parts is None else split_along(side, parts, None, False)[1] for side in (a, b))
+    size_a, size_b = np.linalg.norm(off_a), np.linalg.norm(off_b)
     floor = LAST_DIGITS if metric == "euclidean" and parts is not None else FLOOR
-    if size[0] <= floor * np.linalg.norm(a) or size[1] <= floor * np.linalg.norm(b):
+    if size_a <= floor * np.linalg.norm(a) or size_b <= floor * np.linalg.norm(b):
         return []
-    common = np.sqrt((np.sum((a - both) ** 2) + np.sum((b - both) ** 2)) / 2)
-    return [((a - both) / common, (b - both) / common), ((a - mean_a) / size[0], (b - mean_b) / size[1])]
+    mean = (a - off_a + b - off_b) / 2
+    common = np.sqrt((np.sum((a - mean) ** 2) + np.sum((b - mean) ** 2)) / 2)
+    return [((a - mean) / common, (b - mean) / common), (off_a / size_a, off_b / size_b)]
 
 
 def max_shift_test(shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,11 +10,10 @@ from spectrata.core.hop import split_along
 from spectrata.core.operators import Laplacian
 from spectrata.core.spectra import as_stratification
 from spectrata.core.strata import Stratum
-from spectrata.errors import warn
 from spectrata.inputs.columns import by_column
 from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels import edge_sums
-from spectrata.kernels.scaling import representable, squarable
+from spectrata.kernels.scaling import require_squarable, squarable
 from spectrata.results.build import along_rows
 from spectrata.stats.describe.levels import over
 from spectrata.stats.labelled import made_from
@@ -23,9 +22,6 @@ from spectrata.stats.labelled import made_from
 RANK_TOLERANCE = 1e-12
 # Directions closer than this many times the rounding error of the signal are one direction.
 SAME_DIRECTION = 16
-# Measures that grow with the signal, and with which power of it.
-POWERS = dict.fromkeys(("dirichlet", "dirichlet_mean", "dirichlet_normalized"), 2)
-POWERS |= dict.fromkeys(("norm", "spectral_norm", "mean_row_norm"), 1)
 LONG_NAMES = {
     "dirichlet": "sum over edges of w norm(s(x) - s(y))^2 = tr(S^T L S)",
     "dirichlet_share": "dirichlet / norm(S)^2",
@@ -78,37 +74,28 @@ def smoothness(
     Returns
     -------
     Dataset
-        Over ``([snapshot,] [column,] hop)``, with ``G_K`` the stratum and ``L`` its Laplacian; with edge weights every
-        edge counts by its weight, in sums, means over neighbours and degrees alike:
+        Over ``([snapshot,] [column,] hop)``; every edge counts once, by its weight, also in means over neighbours and
+        in degrees:
 
-        ``dirichlet``, ``dirichlet_share``
-            :math:`\sum_{xy} w \|s(x) - s(y)\|^2`, each edge once, or :math:`tr(S^T L S)`; and divided by
-            :math:`\|S\|_F^2`. Zero exactly when the signal is constant on every connected part: the axiom of a
-            node-similarity measure [1]_.
-        ``dirichlet_mean``
-            :math:`\frac1n \sum_x \sum_{y \sim x} w \|s(x) - s(y)\|^2`, as in [1]_: 2/n times ``dirichlet``.
-        ``dirichlet_normalized``, ``dirichlet_normalized_share``
-            :math:`\sum_{xy} w \|s(x)/\sqrt{d_x} - s(y)/\sqrt{d_y}\|^2`, the normalised Laplacian, with
-            :math:`d` the sum of weights, plus 1 with ``self_loops``. Zero when vectors are proportional to
-            :math:`\sqrt d`, not when they are equal, so not a node-similarity measure [3]_.
-        ``mad``
-            Mean average distance [4]_: :math:`1 - \cos` averaged over the neighbours of a node at a positive distance,
-            then over the nodes that have such neighbours; 0 where no node has one. Directions that differ by less than
-            16 times the rounding error of the signal as given are at distance 0.
-        ``mad_sum``
-            :math:`1 - \cos` summed over all neighbours and averaged over all nodes, as written in [1]_.
-        ``off_zero``
-            Share of GFT energy off the zero components of the Laplacian. Weights count for "random_walk" and
-            "normalized" alone, whose nodes count by their degrees.
-        ``off_zero_live``
-            The same over the live nodes, those whose vector is not zero, with :math:`t` the signal as the metric
-            reads it: :math:`1 - \sum_{parts} \|\sum_{live} t\|^2 / n_{live}` over :math:`\sum_{live} \|t\|^2`. One
-            direction at all live nodes gives 0, however many nodes are dead.
+        - ``dirichlet``, :math:`\sum_{xy} w \|s(x) - s(y)\|^2 = tr(S^T L S)`: zero exactly when the signal is constant
+          on every connected part, the axiom of a node-similarity measure [1]_. ``dirichlet_share``: divided by
+          :math:`\|S\|_F^2`. ``dirichlet_mean``: times 2/n, as in [1]_.
+        - ``dirichlet_normalized``, :math:`\sum_{xy} w \|s(x)/\sqrt{d_x} - s(y)/\sqrt{d_y}\|^2`, with :math:`d` the sum
+          of weights, plus 1 with ``self_loops``; and ``dirichlet_normalized_share``. Zero when vectors are
+          proportional to :math:`\sqrt d`, not when they are equal, so not a node-similarity measure [3]_.
+        - ``mad``, mean average distance [4]_: :math:`1 - \cos` averaged over the neighbours of a node at a positive
+          distance, then over the nodes that have such neighbours; 0 where no node has one. Directions that differ by
+          less than 16 times the rounding error of the signal as given are at distance 0.
+        - ``mad_sum``: :math:`1 - \cos` summed over all neighbours and averaged over all nodes, as written in [1]_.
+        - ``off_zero``: share of GFT energy off the zero components of the Laplacian. Weights count for "random_walk"
+          and "normalized" alone, whose nodes count by their degrees.
+        - ``off_zero_live``: the same over the nodes whose vector is not zero. One direction at all of them gives 0,
+          however many nodes are dead: :math:`1 - \sum_{parts} \|\sum_{live} t\|^2 / n_{live}` over
+          :math:`\sum_{live} \|t\|^2`, with :math:`t` the signal as the metric reads it.
 
-        Over ``([snapshot,] [column])``, of the signal alone: ``dead_rows``, the share of nodes whose vector is zero,
-        ``effective_rank``
-        :math:`\exp(-\sum p \, \ln p), p = \sigma / \sum \sigma` and ``stable_rank``
-        :math:`\|S\|_F^2 / \|S\|_2^2` [2]_, ``rank``, ``norm``, ``spectral_norm``, ``mean_row_norm``; and of the
+        Over ``([snapshot,] [column])``, of the signal alone: ``dead_rows``, the share of nodes whose vector is zero;
+        ``effective_rank`` :math:`\exp(-\sum p \, \ln p), p = \sigma / \sum \sigma` and ``stable_rank``
+        :math:`\|S\|_F^2 / \|S\|_2^2` [2]_; ``rank``, ``norm``, ``spectral_norm``, ``mean_row_norm``; and of the
         potential (directions, under the angular metric) ``mean_share``, :math:`n \|\bar t\|^2 / \|t\|_F^2`.
 
     References
@@ -133,39 +120,23 @@ def smoothness(
     operator = strat.computing.operator()
     known = by_column(as_signal(signal, strat.graph), columns, metric)
     field = potential(known, metric, zero_vectors, strat.graph.names)
-    values, scale = squarable(known.values, (1, 2))  # squares of 1e300 and 1e-300 have no digits
-    unit = squarable(known.values)[0]  # every vector by itself: its length does not matter for its direction
+    values, unit = known.values, squarable(known.values)[0]  # the length of a vector does not matter for its direction
+    require_squarable(values, "Dirichlet energies")
     t = (potential(known, metric, "zero") if field.undefined.any() else field).values
     apart, zeros = SAME_DIRECTION * known.rounding, zero_vectors == "zero"
     rows = [_per_hop(strat.strata.at(hop), operator, values, unit, t, apart, zeros) for hop in strat.hops]
     arrays = {name: np.stack([row[name] for row in rows], axis=1) for name in rows[0]} | _ranks(values)  # (T, H), (T,)
-    arrays["dead_rows"] = np.mean(~np.any(known.values != 0, axis=2), axis=1)
+    arrays["dead_rows"] = np.mean(~np.any(values != 0, axis=2), axis=1)
     energy, common = np.sum(field.values**2, axis=(1, 2)), np.sum(field.values.mean(axis=1) ** 2, axis=1)
     arrays["mean_share"] = over(common * field.values.shape[1], energy)
     for name in ("off_zero", "mean_share"):
         arrays[name][field.undefined] = np.nan
     variables: dict[str, Any] = {}
-    for name, array in _in_units(arrays, scale[:, 0, 0]).items():
+    for name, array in arrays.items():
         laid = along_rows(array, ("snapshot", "hop")[: array.ndim], known.axes)
         variables[name] = (*laid, {"long_name": LONG_NAMES[name]})
     facts = made_from(strat, operator) | {"metric": field.metric, "kind": "smoothness"}
     return xr.Dataset(variables, {"hop": list(strat.hops)} | known.axes, facts)
-
-
-def _in_units(arrays: dict[str, np.ndarray], scale: np.ndarray) -> dict[str, np.ndarray]:
-    """Multiply powers of two back into measures; NaN, with a warning for squares, where that leaves double."""
-    fits = representable(scale)  # (T,)
-    if not fits.all():
-        words = f"Dirichlet energies are squares, and those of {np.count_nonzero(~fits)} of {len(fits)} snapshots leave"
-        words += " the range of double precision: they are NaN, as are lengths that leave it"
-        warn(f"{words}; divide the signal by its largest value.")
-    found = dict(arrays)
-    for name, power in POWERS.items():
-        factor = np.where(fits | (power == 1), scale, np.nan) ** power
-        with np.errstate(over="ignore"):
-            grown = (arrays[name].T * factor).T
-        found[name] = np.where(np.isinf(grown), np.nan, grown)
-    return found
 
 
 def _per_hop(

@@ -155,6 +155,8 @@ def distinguish(
     >>> dict(same.sizes)
     {'algorithm': 1, 'hop': 2, 'pair': 3, 'kind': 2}
     """
+    from scipy.spatial.distance import pdist
+
     whole(draws, "draws", 0)
     if normalized:
         group_a, group_b = normalize(group_a), normalize(group_b)
@@ -170,17 +172,18 @@ def distinguish(
     in_a = np.arange(values.shape[1]) < len(first.rows or ())
     rng = np.random.default_rng([seed, 0xD15])
     labels = np.stack([in_a, *(rng.permutation(in_a) for _ in range(draws))])  # (1 + draws, N)
-    shape = (values.shape[0], values.shape[2])
-    dims = ("algorithm", "hop", "pair", "kind")
+    shape, dims = (values.shape[0], values.shape[2]), ("algorithm", "hop", "pair", "kind")
     found = {name: np.full((*shape, len(PAIRS), len(KINDS)), np.nan) for name in ("wasserstein", "p")}
     found |= {name: np.full(shape, np.nan) for name in ("largest_mean_difference", "largest_p", "at_component")}
     for index in np.ndindex(shape):
         spectra = values[index[0], :, index[1]]  # (N, n)
         known = np.flatnonzero(~np.isnan(spectra).any(axis=0))
+        spectra = spectra[:, known]
         if not len(known):
             continue
-        spectra = spectra[:, known]
-        for kind, table in enumerate(pairwise(spectra)):
+        # Mean and maximum of |M - M'| for every two snapshots, the pairs as in triu_indices.
+        tables = pdist(spectra, "cityblock") / len(known), pdist(spectra, "chebyshev")
+        for kind, table in enumerate(tables):
             apart = distances(table, labels)  # (1 + draws, pair)
             found["wasserstein"][index][:, kind], found["p"][index][:, kind] = apart[0], _p_value(apart)
         a, b = (side / side.sum(axis=1, keepdims=True) for side in (labels, ~labels))
@@ -192,13 +195,6 @@ def distinguish(
     coords = {"algorithm": list(first.algorithms), "hop": list(first.hops), "pair": list(PAIRS), "kind": list(KINDS)}
     sizes = {"n_a": int(in_a.sum()), "n_b": int((~in_a).sum()), "draws": int(draws), "normalized": int(normalized)}
     return xr.Dataset(variables, coords, attributes_of(first.ds, "groups") | sizes)
-
-
-def pairwise(spectra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and maximum of ``abs(M - M')`` over components for every two rows, the pairs as in ``triu_indices``."""
-    from scipy.spatial.distance import pdist
-
-    return pdist(spectra, "cityblock") / spectra.shape[1], pdist(spectra, "chebyshev")
 
 
 def distances(table: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -9,7 +9,6 @@ import xarray as xr
 
 from spectrata.core.checks import PRECISE
 from spectrata.core.registry import row_of
-from spectrata.kernels.scaling import squarable
 from spectrata.results.schema import ZERO_DROPPED, View, check, each_graph, view
 from spectrata.stats.describe.compare import band_shares, merged_view, spread_evenly
 from spectrata.stats.describe.levels import level_groups, over
@@ -148,7 +147,7 @@ def _whole_columns(spectra: View, merged: View, bands: int) -> dict[str, np.ndar
     """Compute the columns that need all components, each ``(A, R, H)``."""
     spread = spread_evenly(merged)
     shares = band_shares(spread, *level_groups(merged, "band", bands))  # NaN in a band without components
-    even = squarable(np.nan_to_num(spread.values))[0]  # shares and cosines: the size does not matter
+    even = np.nan_to_num(spread.values)
     energy = even**2 * spread.weights
     total = energy.sum(axis=-1)
     where = np.nan_to_num(spread.values, nan=-1.0).argmax(axis=-1)[..., None]

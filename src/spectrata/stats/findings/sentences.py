@@ -125,8 +125,8 @@ def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
     lines: list[str] = []
     for where, group in groupby(findings, key=place):
         some = [one for one in group if one.statistic]
-        rough = {one.hop: one for one in some if one.statistic == "rough"}
-        smooth = {one.hop: one for one in some if one.statistic == "smooth"}
+        kinds = ("r", "smooth", "rough")
+        r, smooth, rough = ({one.hop: one for one in some if one.statistic == kind} for kind in kinds)
         for hop, low in smooth.items():
             if low.kind == "described" and hop in rough and low.snapshot is None:
                 shares = f"About {100 * low.value:.0f} % of it is in the lowest quarter of frequencies and"
@@ -141,8 +141,7 @@ def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
         if found:
             ends = (hop for hop in smooth if hop in rough)
             found[BOTH_ENDS] = [hop for hop in ends if smooth[hop].significant and rough[hop].significant]
-            hops_of_r = [one.hop for one in some if one.statistic == "r" and one.kind != "undefined"]
-            found[NOT_SCALED] = [hop for hop in hops_of_r if hop not in smooth]
+            found[NOT_SCALED] = [hop for hop in r if hop not in smooth and r[hop].kind != "undefined"]
             said = "; ".join(f"{words} at {hops(at)}" for words, at in found.items() if at)
             lines += wrap(f"Scale{' i' + where[1:].rstrip() if where else ''}: {said}.", WIDTH)
     return lines
