@@ -68,12 +68,11 @@ def _facts(one: View, algorithms: list[str]) -> dict[str, Any]:
 
 def _matched(first: View, second: View, b: xr.Dataset) -> xr.Dataset:
     """The second result with its rows in the order of the first."""
-    alone = [one for one in (first, second) if "column" not in one.row_dims]
-    if len(alone) == 1:
-        other = second if alone[0] is first else first
-        columns = ", ".join(map(str, other.labels("column")[:5]))
-        words = f"{other.name} has the columns {columns} as signals of their own, and {alone[0].name} has no columns"
-        raise ResultError(f"{words}; select one with ds.sel(column=...), or compute both with the same columns=.")
+    for one, other in ((first, second), (second, first)):
+        if "column" in other.row_dims and "column" not in one.row_dims:
+            columns = ", ".join(map(str, other.labels("column")[:5]))
+            words = f"{other.name} has the columns {columns} as signals of their own, and {one.name} has no columns"
+            raise ResultError(f"{words}; select one with ds.sel(column=...), or compute both with the same columns=.")
     if not first.row_dims or not second.row_dims:
         return b
     if first.row_dims != second.row_dims:
@@ -81,10 +80,12 @@ def _matched(first: View, second: View, b: xr.Dataset) -> xr.Dataset:
         raise ResultError(f"{words} and {second.name} has {', '.join(second.row_dims)}; select one row of one of them.")
     for dim in first.row_dims:
         wanted, given = first.labels(dim), second.labels(dim)
-        if sorted(map(str, wanted)) != sorted(map(str, given)) or len(set(wanted)) < len(wanted):
-            odd = [label for label in (*wanted, *given) if label not in wanted or label not in given]
+        place = {label: row for row, label in enumerate(given)}
+        apart = place.keys() ^ set(wanted)
+        if apart or len(place) < max(len(wanted), len(given)):
+            odd = [label for label in (*wanted, *given) if label in apart]
             words = f"{first.name} has {len(wanted)} labels along {dim} and {second.name} has {len(given)}"
             words += f", and they are not the same ({shown(odd[0]) if odd else 'one occurs twice'})"
             raise ResultError(f"{words}; select the same of both, or give them the same labels.")
-        b = b.isel({dim: [given.index(label) for label in wanted]})
+        b = b.isel({dim: [place[label] for label in wanted]})
     return b

@@ -50,10 +50,7 @@ def merged_view(known: View) -> View:
 
 
 def spread_evenly(spectra: View | xr.Dataset, zero: bool = False) -> SpreadSpectra:
-    """Give every component the root mean square of its eigenspace, which no choice of basis changes.
-
-    Extreme spectra are divided by a power of two each, so that their squares keep their digits.
-    """
+    """Give every component the root mean square of its eigenspace, which no choice of basis changes; sizes are lost."""
     merged = merged_view(spectra if isinstance(spectra, View) else view(spectra))
     rules = np.array(["l2"] if merged.is_bands else merge_rules(merged))
     power = np.where(rules == "sum", 1.0, 0.5)[:, None, None, None]

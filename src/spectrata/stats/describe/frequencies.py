@@ -105,11 +105,9 @@ class ByEigenvectors(_AtNodes):
         values, error, gains = self.values[off], self.rounding[off], gains[:, off]
         if not off.any():
             return np.zeros(len(gains))
-        gap = np.diff(values) - error[1:] - error[:-1]
-        step = np.abs(np.diff(gains, axis=1))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slope = np.where(step > 0, np.where(gap > 0, step / gap, np.inf), 0.0).max(axis=1, initial=0.0)
-            turned = np.where(slope > 0, slope * np.linalg.norm(error), 0.0)
+        gap, step = np.diff(values) - error[1:] - error[:-1], np.abs(np.diff(gains, axis=1))
+        slopes = np.divide(step, gap, out=np.where(step > 0, np.inf, 0.0), where=gap > 0)
+        turned = slopes.max(axis=1, initial=0.0) * np.linalg.norm(error)
         gram = sum_rounding(basis.n) + (0.0 if basis.column_gram is None else float(np.linalg.norm(basis.column_gram)))
         return np.minimum(turned, np.ptp(gains, axis=1)) + gram * np.max(np.abs(gains), axis=1)
 

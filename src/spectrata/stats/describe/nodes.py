@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,6 @@ LONG_NAMES = {
     "band_lower": "lower edge of the band, not in it",
     "band_upper": "upper edge of the band, in it",
     "position": "where the node is, as the graph says",
-    "node_row": "row of the node in the graph",
 }
 
 
@@ -110,7 +110,7 @@ def filter_signal(
     at = next(at_hop)
     zero, rest = at.split(np.ascontiguousarray(values.transpose(1, 0, 2)).reshape(n, -1))  # (n, T d) each
     if response is not None:
-        factors = _factors_of(response)
+        factors = partial(_factors, response)
         found, place, kept = at.responded(rest, factors), 0, float(factors(np.zeros(1))[0])
     else:
         found, place, kept = _banded(at, rest, band)
@@ -129,18 +129,16 @@ def filter_signal(
     return out.isel(dimension=0, drop=True) if flat else out
 
 
-def _factors_of(response: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray], np.ndarray]:
-    def factors(values: np.ndarray) -> np.ndarray:
-        found = np.asarray(response(values))
-        if found.dtype.kind not in "fiub" or found.shape not in (values.shape, ()):
-            words = f"response gave {found.dtype} of shape {found.shape} for {len(values)} eigenvalues"
-            raise OptionError(f"{words}; give one real factor for each.")
-        if not np.isfinite(found).all():
-            bad = values[~np.isfinite(np.broadcast_to(found, values.shape))]
-            raise OptionError(f"response is not finite at the eigenvalue {bad[0]:g}; define it there.")
-        return np.broadcast_to(found, values.shape).astype(float)
-
-    return factors
+def _factors(response: Callable[[np.ndarray], Any], values: np.ndarray) -> np.ndarray:
+    found = np.asarray(response(values))
+    if found.dtype.kind not in "fiub" or found.shape not in (values.shape, ()):
+        words = f"response gave {found.dtype} of shape {found.shape} for {len(values)} eigenvalues"
+        raise OptionError(f"{words}; give one real factor for each.")
+    found = np.broadcast_to(found, values.shape).astype(float)
+    if not np.isfinite(found).all():
+        bad = values[~np.isfinite(found)][0]
+        raise OptionError(f"response is not finite at the eigenvalue {bad:g}; define it there.")
+    return found
 
 
 def _banded(at: HopFrequencies, rest: np.ndarray, band: Any) -> tuple[Filtered, int, float]:

@@ -156,10 +156,8 @@ def _spelled(layer: str) -> str:
 def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> tuple[list[Verdict], list[str]]:
     """Judge the layers of one evaluation: the last hidden layer, the outputs, and the first dead or not finite layer.
 
-    Beside the verdicts it gives notes on what was not judged. Neither has a p: averaging makes neighbours alike in an
-    untrained model too.
-    ``control`` has the same layers of the same network without message passing; by default it is what the layers carry,
-    where a control followed their evaluation.
+    Also gives notes on what was not judged. ``control`` has the same layers of the same network without message
+    passing; by default it is what the layers carry, where a control followed their evaluation.
     """
     if not is_layers(ds):
         raise OptionError("Only layers of a watched model are judged; give w.over_layers().")

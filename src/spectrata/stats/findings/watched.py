@@ -89,10 +89,10 @@ def one_pass(ds: "xr.Dataset", step: int | None = None, mode: str | None = None)
     input is recorded when it changes: the latest up to the pass stands first.
     """
     steps, modes = ds["step"].values, ds["mode"].values
-    known = sorted(set(steps[modes == mode].tolist() if mode else steps[modes != "control"].tolist()))
+    known = np.unique(steps[modes == mode if mode else modes != "control"]).tolist()
     if not known:
         raise OptionError(f"No pass was recorded with mode={mode!r}; recorded were {_listed(np.unique(modes))}.")
-    judged = known if mode else sorted(set(steps[modes == "eval"].tolist())) or known
+    judged = known if mode else np.unique(steps[modes == "eval"]).tolist() or known
     chosen = judged[-1] if step is None else known[step] if -len(known) <= step < 0 else step
     if chosen not in steps:
         raise OptionError(f"step {step} was not recorded; recorded were {_listed(known)}.")
