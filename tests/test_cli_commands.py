@@ -312,8 +312,8 @@ def bar_output(patience, seen):
     """What a meter writes to a terminal, in a process of its own that works until the terminal has shown something."""
     code = (
         "import sys\n"
-        "from spectrata.cli.render import Meter\n"
-        f"with Meter({patience}) as report:\n"
+        "from spectrata.cli.render import progress_bar\n"
+        f"with progress_bar({patience}) as report:\n"
         "    report('K = 1', 0.25)\n"
         "    sys.stdin.read()\n"
         "    report('K = 2', 0.5)\n"
@@ -343,7 +343,7 @@ def test_long_work_on_a_terminal_shows_a_bar_and_short_work_none():
 
 
 def test_no_bar_without_a_terminal(capsys):
-    with render.Meter(0.0) as report:
+    with render.progress_bar(0.0) as report:
         report("K = 1", 0.5)
         time.sleep(0.05)
     assert capsys.readouterr().err == ""

@@ -1,4 +1,4 @@
-"""Graphs, signals and tests in lines and tables."""
+"""Graphs, signals, tests and the strongest frequencies in lines and tables."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ TESTED = (
     "verdict", "r", "chance_low", "chance_high", "p", "p_family", "q", "r_given", "p_given", "p_family_given",
     "q_given", "near_level", "participation", "geary", "moran", "status",
 )  # fmt: skip
-NAMES = ("snapshot", "column", "node", "verdict")  # columns of a table with words
+STRONGEST = 24  # rows of the table of the strongest frequencies
 
 
 def graph_line(facts: Mapping[str, Any]) -> str:
@@ -27,11 +27,11 @@ def graph_line(facts: Mapping[str, Any]) -> str:
     return one_line(f"graph: {facts['source']}: {size}, {parts}")
 
 
-def rows_of(ds: "xr.Dataset", fields: tuple[str, ...] = TESTED) -> list[dict[str, Any]]:
+def rows_of(ds: "xr.Dataset") -> list[dict[str, Any]]:
     """One row for each snapshot, column, hop and node of a result of tests."""
-    frame = ds[[name for name in fields if name in ds]].to_dataframe().reset_index()
+    frame = ds[[name for name in TESTED if name in ds]].to_dataframe().reset_index()
     first = [name for name in ("snapshot", "column", "hop", "node", "n_pairs") if name in frame]
-    return frame[first + [name for name in fields if name in frame]].to_dict("records")
+    return frame[first + [name for name in TESTED if name in frame]].to_dict("records")
 
 
 def print_reading(
@@ -64,12 +64,11 @@ def print_reading(
     over, p, p_given, given = "all hops", "p_family", "p_family_given", ds.attrs["given"]
     if "q" in rows[0]:
         over, p, p_given = "the columns (false discovery rate)", "q", "q_given"
-    near = [row | {"verdict": row["verdict"] + " (near .05)" * bool(row["near_level"])} for row in shown]
     columns: dict[str, Any] = {"snapshot": "snapshot", "column": "column", "hop": "hop"}
     columns |= {} if more else {"pairs": "n_pairs"}
     columns |= {"verdict": "verdict", "r": "r", "chance": CHANCE, "p": p}
     columns |= ({} if more else {"r given": "r_given"}) | {"p given": p_given} if given else {}
-    row_table(near, columns | {name: name for name in more}, left=NAMES)
+    row_table(shown, columns | {name: name for name in more})
     text(
         "r: correlation between the two ends of a pair; chance: 95 % of the permutations, one hop at a time; "
         f"p: corrected over {over}" + (f"; given: {given} accounted for." if given else ".")
@@ -90,12 +89,9 @@ def statuses(rows: list[dict[str, Any]]) -> None:
     """Every status that is not ok, with its hops."""
     from spectrata.stats.findings.sentences import hops
 
-    found: dict[str, list[Any]] = {}
-    for row in rows:
-        found.setdefault(row["status"], []).append(row["hop"])
-    for words, some in found.items():
+    for words in dict.fromkeys(row["status"] for row in rows):
         if words not in ("ok", ""):
-            text(f"At {hops(sorted(set(some)))}: {words}.")
+            text(f"At {hops(sorted({row['hop'] for row in rows if row['status'] == words}))}: {words}.")
 
 
 def print_ranking(found: "pd.DataFrame", given: Any, top: int, rest: str) -> None:
@@ -105,9 +101,9 @@ def print_ranking(found: "pd.DataFrame", given: Any, top: int, rest: str) -> Non
 
     for line in column_sentences(found, given):
         text(line)
-    rows = found.head(top).assign(scale=found["scale"].astype("string").fillna(""))
+    rows = found.head(top).assign(scale=found["scale"].astype(object).where(found["scale"].notna(), None))
     names = ("column", "verdict", "r", "q", "r_given", "q_given", "reach", "scale")
-    row_table(rows.to_dict("records"), {name.replace("_", " "): name for name in names}, left=NAMES)
+    row_table(rows.to_dict("records"), {name.replace("_", " "): name for name in names})
     scale = "; scale: from 1 (smooth) to 4 (rough)" if any(rows["scale"]) else ""
     known = covariate_names(given)
     account = f"given: {listed(known)} accounted for{'' if 'degree' in known else ', degree not'}; " if known else ""
@@ -119,3 +115,32 @@ def print_ranking(found: "pd.DataFrame", given: Any, top: int, rest: str) -> Non
     )
     if len(found) > top:
         text(f"{len(found) - top:,} more columns; {rest}.")
+
+
+def print_strongest(ds: "xr.Dataset") -> None:
+    """A table of eigenvalues with their magnitudes, and what its signs mean."""
+    from spectrata.core.registry import row_of
+    from spectrata.results.schema import view
+    from spectrata.stats.describe.summary import precision_notes, strongest_rows
+
+    every, result = strongest_rows(ds), view(ds)
+    title = "strongest, as eigenvalue: magnitude"
+    rows = [row | {title: _strongest(row["strongest"])} for row in every[:STRONGEST]]
+    row_table(rows, {"hop": "hop", ", ".join(result.row_dims): "row", "algorithm": "algorithm", title: title})
+    operator = str(ds.attrs["laplacian"]).replace("_", "-")
+    text(f"{operator} Laplacian; zero: components of eigenvalue 0; *: repeated eigenvalue, total over its eigenspace.")
+    bound = [name for name in result.algorithms if not row_of(name).invariant(result.options)]
+    if bound and any("*" in row[title] for row in rows):
+        text(f"Magnitudes at * depend on the basis: {', '.join(bound)}.")
+    if len(every) > len(rows):
+        text(f"{len(every) - len(rows):,} more rows: --json and spectra.nc have all.")
+    odd = [f"{row['algorithm']} at hop {row['hop']}: {row['status']}" for row in every if row["status"] != "ok"]
+    for line in dict.fromkeys([*(f"{one}." for one in precision_notes(result)), *odd]):
+        text(line)
+
+
+def _strongest(found: list[dict[str, Any]]) -> str:
+    if not found or found[0]["magnitude"] == 0.0:
+        return "all zero" if found else "undefined"
+    names = ["zero" if one["zero"] else f"{one['eigenvalue']:.4g}{'*' * (one['multiplicity'] > 1)}" for one in found]
+    return "   ".join(f"{name}: {one['magnitude']:.4g}" for name, one in zip(names, found, strict=True))

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,11 +54,9 @@ def write(folder: Path, contents: Writers) -> dict[str, Path]:
             for kind, (_, fill) in contents.items():
                 fill(beside[kind])
     except BaseException as problem:
-        for place in created:  # deepest first; what is not empty stays
-            try:
+        with suppress(OSError):
+            for place in created:  # deepest first; what is not empty stays
                 place.rmdir()
-            except OSError:
-                break
         if isinstance(problem, OSError):
             raise cannot_write(folder, problem) from problem
         raise
@@ -93,13 +91,6 @@ def picture(kind: str, name: str, ds: "xr.Dataset") -> Writers:
         getattr(plot, kind)(ds)[0].figure.savefig(beside, dpi=150, format="png")
 
     return {"picture": (name, draw)}
-
-
-def long_table(ds: "xr.Dataset") -> Writers:
-    """All magnitudes, one in a row."""
-    from spectrata.results.files import to_table
-
-    return {"table": ("spectra.csv", lambda beside: to_table(ds).to_csv(beside, index=False))}
 
 
 def frame(kind: str, name: str, rows: "pd.DataFrame | list[dict[str, Any]]") -> Writers:

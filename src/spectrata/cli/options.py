@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spectrata.cli.failures import DEBUG
-from spectrata.errors import HopError, InputError, OptionError, argument, warn
+from spectrata.errors import HopError, InputError, OptionError
 
 if TYPE_CHECKING:
     from spectrata.core.stratification import Stratification
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 INPUT, COMPUTED, CHANCE, OUTPUT, MACHINE = "Graph and signal", "What to compute", "Chance", "Output", "Computing"
 SCALE, ALGORITHMS = "Large graphs and many graphs", "Options of the algorithms"
 SECOND = ("signal", "labels", "a", "features")  # what stands beside a graph
+Hops = int | list[int] | None
 LARGEST_HOP = 100_000  # no graph that fits has more; a slip like 1-9999999999 must not fill the memory
 
 
@@ -99,17 +100,17 @@ class GraphOptions:
     hop_weights: str = option("bottleneck", INPUT, "bottleneck|product|unit", "Weights beyond hop 1.", rare=True)
     n_nodes: int | None = option(None, INPUT, "N", "Number of nodes, isolated ones included.", rare=True)
 
-    def read(self, **more: Any) -> "Stratification":
-        """Read the graph; without ``--hops`` only the near hops of a large one."""
+    def read(self, hops_of: Callable[[int, Hops], Hops] | None = None, **more: Any) -> "Stratification":
+        """Read the graph; which hops, ``hops_of`` its number of nodes and ``--hops`` says, else those of a reading."""
         from spectrata.core.stratification import Stratification
         from spectrata.inputs.graphs import as_graph
-        from spectrata.stats.verbs.reading import ALL_HOPS, NEAR_HOPS
+        from spectrata.stats.verbs.reading import near_hops
 
         hops, known = parse_hops(self.hops), as_graph(self.graph, **self.arguments())
-        if hops is None and known.n_nodes > ALL_HOPS:
-            hops = 1 if known.n_nodes > NEAR_HOPS else 3
-            near = "hop 1" if hops == 1 else "hops 1 to 3"
-            warn(f"Reading {near} of {known.n_nodes:,} nodes; {argument('hops')} asks for others.")
+        if hops_of is not None:
+            hops = hops_of(known.n_nodes, hops)
+        elif self.hops is None:
+            hops = near_hops(known.n_nodes)
         return Stratification(known, hops, hop_weights=self.hop_weights, **more)
 
     def arguments(self) -> dict[str, Any]:
@@ -198,7 +199,7 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
 # ---- text into arguments
 
 
-def parse_hops(text: str | None) -> int | list[int] | None:
+def parse_hops(text: str | None) -> Hops:
     """``3``: up to 3; ``1-6``, ``1,2,5`` and ``1-3,6``: exactly these; ``all`` or nothing: all."""
     if text is None or text.strip().lower() == "all":
         return None

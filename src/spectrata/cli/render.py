@@ -6,7 +6,8 @@ import shutil
 import sys
 import textwrap
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Any
 
@@ -74,8 +75,11 @@ def table(columns: Mapping[str, Sequence[object]], left: Sequence[str] = ()) -> 
             print(gap.join(said).rstrip())  # noqa: T201
 
 
-def row_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Any], left: Sequence[str] = ()) -> None:
-    """Print the fields of rows as columns: p and q as p, pairs of fields as an interval; empty columns are left out."""
+def row_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Any]) -> None:
+    """Print fields of rows as columns: p and q as p, pairs of fields as an interval, words on the left.
+
+    Empty columns are left out; a verdict that more permutations could change is marked.
+    """
     from spectrata.stats.findings.finding import shown, shown_p
 
     def cell(row: Mapping[str, Any], field: Any) -> str:
@@ -83,12 +87,15 @@ def row_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Any], lef
             low, high = (cell(row, one) for one in field)
             return f"{low} to {high}" if low else ""
         value = row.get(field, "")
+        if field == "verdict" and row.get("near_level"):
+            return f"{value} (near .05)"
         if not isinstance(value, float):
             return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
         return shown_p(value) if field[0] in "pq" or field == "shift_p" else shown(value)
 
     cells = {title: [cell(row, field) for row in rows] for title, field in columns.items()}
-    table({title: some for title, some in cells.items() if any(some)}, left)
+    words = [title for title, field in columns.items() if isinstance(rows[0].get(field), str)]
+    table({title: some for title, some in cells.items() if any(some)}, words)
 
 
 def as_json(document: Mapping[str, Any]) -> None:
@@ -114,34 +121,22 @@ def count(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
-class Meter:
-    """A progress bar on stderr, after a second of work and on a terminal only.
+@contextmanager
+def progress_bar(patience: float = PATIENCE) -> Iterator[Callable[[str, float], None]]:
+    """Show progress on stderr, after a second of work and on a terminal only: a function of message and fraction."""
+    if not sys.stderr.isatty():
+        yield lambda message, fraction: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    Use as a context manager; calling it as ``meter(message, fraction)`` moves the bar.
-    """
-
-    def __init__(self, patience: float = PATIENCE) -> None:
-        self.patience = patience
-        self._bar: Any = None
-
-    def __enter__(self) -> Callable[[str, float], None]:
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-            shown = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-            self._bar = Progress(*shown, console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task("reading", total=1.0)
-            self._timer = threading.Timer(self.patience, self._bar.start)
-            self._timer.daemon = True
-            self._timer.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._timer.cancel()
-            self._bar.stop()
-
-    def __call__(self, message: str, fraction: float) -> None:
-        if self._bar is not None:
-            self._bar.update(self._task, description=message, completed=fraction)
+    shown = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    bar = Progress(*shown, console=Console(stderr=True), transient=True)
+    task, timer = bar.add_task("reading", total=1.0), threading.Timer(patience, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield lambda message, fraction: bar.update(task, description=message, completed=fraction)
+    finally:
+        timer.cancel()
+        bar.stop()

@@ -6,7 +6,7 @@ import typer
 
 from spectrata.cli import options
 from spectrata.cli.options import COLUMN, INPUT, Chance, GraphOptions, option, read_columns
-from spectrata.cli.render import CHANCE, Meter, as_json, row_table, text
+from spectrata.cli.render import CHANCE, as_json, progress_bar, row_table, text
 
 SHOWN = 20  # rows of the table
 A = typer.Argument(metavar="A", help="A signal: node attribute of GRAPH or a file.")
@@ -28,12 +28,12 @@ def agree(
     json: bool = options.JSON,
 ) -> None:
     """Test whether two signals agree beyond what their smoothness explains."""
-    from spectrata.cli.describe import NAMES, graph_line, rows_of, statuses
+    from spectrata.cli.describe import graph_line, rows_of, statuses
     from spectrata.stats.describe.sizes import graph_facts
     from spectrata.stats.findings.sentences import agree_sentence, covariate_names, listed
     from spectrata.stats.verbs.agree import agree as compute
 
-    with Meter() as progress:
+    with progress_bar() as progress:
         graph.hops = graph.hops or "1"
         strat = graph.read(progress=progress)
         progress("drawing surrogates", 0.2)
@@ -51,7 +51,7 @@ def agree(
     columns_shown = {"column": "column", "hop": "hop", "verdict": "verdict", "r": "r", "chance": CHANCE}
     columns_shown |= {decides[0]: decides}
     columns_shown |= {"r given": "r_given", f"{decides[0]} given": f"{decides}_given"} if names else {}
-    row_table(rows, columns_shown, left=NAMES)
+    row_table(rows, columns_shown)
     known = f" given: {listed(names)} accounted for." if names else ""
     text(f"hop 0: the same node; hop K: one signal at one end of a pair, the other at the other end.{known}")
     statuses(rows)

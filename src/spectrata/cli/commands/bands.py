@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from spectrata.cli import files
-from spectrata.cli.options import GraphOptions, SignalOptions, parse_hops
-from spectrata.cli.render import Meter, table, text
+from spectrata.cli.options import GraphOptions, SignalOptions
+from spectrata.cli.render import progress_bar, table, text
 from spectrata.errors import OptionError, argument
 
 if TYPE_CHECKING:
@@ -17,40 +17,34 @@ TAKEN = (
     "spacing",
 )  # fmt: skip
 SHOWN, SERIES = 12, 5  # bands and spectra in a table; the files have all
-EDGES = ("band_lower", "band_upper", "band_size", "band_size_error", "chance")
-ENERGIES = (
-    "energy", "energy_lower", "energy_upper", "cumulative", "cumulative_lower", "cumulative_upper", "zero_energy",
-    "energy_outside", "steps", "status",
-)  # fmt: skip
 
 
 def profile_bands(
     graph: GraphOptions, signal: SignalOptions, bands: int | list[float], to: "Output", arguments: dict[str, Any]
 ) -> None:
     """Compute, print, write."""
+    from spectrata.bands.result import NAMES
     from spectrata.bands.spectra import band_spectra
-    from spectrata.core.stratification import Stratification
     from spectrata.inputs.columns import pick_columns
-    from spectrata.inputs.graphs import as_graph
     from spectrata.inputs.signals import as_signal
+    from spectrata.results.files import to_table
 
     for name in sorted(set(arguments) - set(TAKEN)):
         raise OptionError(f"{argument(name)} needs eigenvectors; --bands does not compute them.")
     folder = files.chosen_folder(to.out, files.default_folder(graph.graph))
-    with Meter() as progress:
-        known = as_graph(graph.graph, **graph.arguments())
-        values = as_signal(signal.signal, known, signal.nodes)
+    with progress_bar() as progress:
+        how = {name: arguments.pop(name) for name in ("device", "laplacian", "self_loops") if name in arguments}
+        strat = graph.read(lambda n, asked: asked or [1], progress=progress, max_basis_bytes=0, **how)
+        values = as_signal(signal.signal, strat.graph, signal.nodes)
         values = pick_columns(values, signal.column) if signal.column else values
-        how: dict[str, Any] = {"hop_weights": graph.hop_weights, "progress": progress, "max_basis_bytes": 0}
-        how |= {name: arguments.pop(name) for name in ("device", "laplacian", "self_loops") if name in arguments}
-        ds = band_spectra(Stratification(known, parse_hops(graph.hops) or [1], **how), values, bands, **arguments)
+        ds = band_spectra(strat, values, bands, **arguments)
         if not to.json:
             _print(ds, graph.graph)
         progress("writing", 1.0)
         document: dict[str, Any] = {"command": "profile", "graph": graph.graph, "signal": signal.signal, **ds.attrs}
-        dims = [dim for dim in ("hop", "algorithm", "snapshot", "column") if dim in ds.dims]
-        document |= {name: ds[name].values for name in (*EDGES, *ENERGIES, *dims)} if to.json else {}
-        contents = files.result(ds) | (files.long_table(ds) if to.csv else {})
+        names = [name for name in (*NAMES, "status", "hop", "algorithm", "snapshot", "column") if name in ds]
+        document |= {name: ds[name].values for name in names} if to.json else {}
+        contents = files.result(ds) | (files.frame("table", "spectra.csv", to_table(ds)) if to.csv else {})
         files.finish(folder, contents, to.json, document, "" if to.csv else " (also: --csv)")
 
 

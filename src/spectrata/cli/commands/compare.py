@@ -51,7 +51,7 @@ def compare(
     rows = [row | best.get(tuple(row[name] for name in KEYS if name in row), {}) for row in rows]
     text(shift_sentence(found, list(best.values()), known))
     text(f"A: {a}; B: {b}")
-    row_table(rows[:top], {name: name for name in keys} | SHOWN, left=keys)
+    row_table(rows[:top], {name: name for name in keys} | SHOWN)
     text(
         "r: correlation of the two spectra off zero, chance: with eigenspaces in random order; off A, off B: share of "
         "the signal that varies from node to node; shift: energy of the band that differs most, B less A."

@@ -2,7 +2,7 @@
 
 from spectrata.cli import options
 from spectrata.cli.options import Chance, GraphOptions, SignalOptions
-from spectrata.cli.render import Meter
+from spectrata.cli.render import progress_bar
 
 
 def correlogram(
@@ -23,7 +23,7 @@ def correlogram(
     from spectrata.stats.verbs.correlogram import correlogram as compute
 
     folder = None if out is None else files.chosen_folder(out, out)
-    with Meter() as progress:
+    with progress_bar() as progress:
         strat = graph.read(progress=progress)
         progress("permuting nodes", 0.3)
         known = signal.read(strat)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spectrata.cli.options import COMPUTED, JSON, OUT, switch
-from spectrata.cli.render import Meter, text
+from spectrata.cli.render import progress_bar, text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,7 +36,7 @@ def demo(
 
     folder = files.chosen_folder(out, FOLDER)
     names = (PAPER, LEARNED) if paper else (GRAPH, SIGNAL)
-    with Meter() as progress:
+    with progress_bar() as progress:
         karate = nx.karate_club_graph()
         club = Stratification(karate, weights=False, keep=["signal"]), SIGNAL
         strat, signal = read_data(["start", "learned"]) if paper else club

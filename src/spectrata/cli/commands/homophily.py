@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from spectrata.cli.options import COLUMN, INPUT, JSON, TOP, Chance, GraphOptions, option, parse_names
-from spectrata.cli.render import Meter, as_json, count, text
+from spectrata.cli.render import as_json, count, progress_bar, text
 
 LABELS = typer.Argument(metavar="LABELS", help="Node attribute of GRAPH, or .csv, .tsv, .txt, .json, .npy or .npz.")
 MEASURES = ("edge", "node", "class")
@@ -30,7 +30,7 @@ def homophily(
     from spectrata.stats.verbs.homophily import of_columns
     from spectrata.stats.verbs.reading import label_columns
 
-    with Meter() as progress:
+    with progress_bar() as progress:
         strat = graph.read(progress=progress)
         progress("permuting labels", 0.3)
         chosen = label_columns(labels, strat.graph, column or ())

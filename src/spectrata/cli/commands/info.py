@@ -23,10 +23,14 @@ def info(json: bool = JSON) -> None:
     import re
     from importlib import metadata
 
+    import scipy.linalg  # noqa: F401  (loads the library that solves)
+    from threadpoolctl import threadpool_info
+
     from spectrata._version import __version__
     from spectrata.core import resources
     from spectrata.kernels.threads import cores
 
+    blas = {pool["internal_api"]: pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
     wanted = [line for line in metadata.requires("spectrata") or [] if "extra ==" not in line]
     facts: dict[str, Any] = {
         "spectrata": __version__,
@@ -36,7 +40,7 @@ def info(json: bool = JSON) -> None:
         "optional": {name: _version(name) for name in OPTIONAL},
         "cores": cores(),
         "available_bytes": resources.available_memory(),
-        "blas": _blas(),
+        "blas": blas,
     }
     if json:
         as_json(facts)
@@ -45,10 +49,10 @@ def info(json: bool = JSON) -> None:
     text("packages: " + ", ".join(f"{name} {version or 'missing'}" for name, version in facts["packages"].items()))
     for name, version in facts["optional"].items():
         text(f"{name}: {version or 'not installed'} ({OPTIONAL[name]})")
-    memory, blas = facts["available_bytes"], facts["blas"]
+    memory = facts["available_bytes"]
     size = "unknown" if memory is None else f"{resources.gib(memory)} available"
     text(f"machine: {count(facts['cores'], 'core')}, memory {size}")
-    text(f"linear algebra: {blas['name']}, {count(blas['threads'] or 0, 'thread')}")
+    text("linear algebra: " + ", ".join(f"{name}, {count(threads, 'thread')}" for name, threads in blas.items()))
 
 
 def _version(package: str) -> str | None:
@@ -58,15 +62,3 @@ def _version(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _blas() -> dict[str, Any]:
-    """The linear algebra library and its threads."""
-    import numpy as np
-    import scipy.linalg  # noqa: F401  (loads the library that solves)
-    from threadpoolctl import threadpool_info
-
-    built: Any = np.show_config(mode="dicts")
-    threads = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    name = built.get("Build Dependencies", {}).get("blas", {}).get("name", "unknown")
-    return {"name": name, "threads": max(threads, default=None)}

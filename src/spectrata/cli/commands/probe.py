@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from spectrata.cli.options import COLUMN, COMPUTED, GRAPH, INPUT, JSON, SEED, option, parse_weights
-from spectrata.cli.render import Meter, as_json, lines
+from spectrata.cli.render import as_json, lines, progress_bar
 
 FEATURES = typer.Argument(metavar="FEATURES", help="One row of numbers per node.")
 LABELS = typer.Argument(metavar="LABELS", help="Classes or numbers: node attribute of GRAPH, or a file.")
@@ -28,7 +28,7 @@ def probe(
     from spectrata.stats.verbs.probe import probe as compute
     from spectrata.stats.verbs.reading import label_columns
 
-    with Meter() as progress:
+    with progress_bar() as progress:
         known = as_graph(graph, weights=parse_weights(weights))
         chosen = label_columns(labels, known, column or ())
         own = next(iter(chosen.values())) if len(chosen) == 1 else labels

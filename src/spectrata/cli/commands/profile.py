@@ -15,13 +15,12 @@ from spectrata.cli.options import (
     SignalOptions,
     option,
 )
-from spectrata.cli.render import Meter, row_table, text
+from spectrata.cli.render import lines, progress_bar, text
 from spectrata.errors import OptionError, argument
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from spectrata.core.stratification import Stratification
     from spectrata.stats.verbs.profile import Profile
 
 TOP, MOST = 6, 20  # columns in the table; all that are alike or unlike, up to so many
@@ -156,12 +155,15 @@ def _one_graph(
     to: Output,
 ) -> None:
     """Test, print, then write: bad input leaves nothing behind, and the answer does not wait for pictures."""
-    from spectrata.cli import details, files
+    from spectrata.cli import files
+    from spectrata.results.files import to_table
+    from spectrata.stats.verbs.profile import first_hops
     from spectrata.stats.verbs.profile import profile as tested
 
     folder = files.chosen_folder(to.out, files.default_folder(graph.graph))
-    with Meter() as progress:
-        strat = _read(graph, computing, progress)
+    with progress_bar() as progress:
+        how = {"keep": ["signal"]} | computing.arguments()
+        strat = graph.read(lambda n, asked: first_hops(n) if graph.hops is None else asked, progress=progress, **how)
         known = signal.read(strat)
         progress("permuting nodes", 0.3)
         found = tested(strat, known, **signal.arguments(), **chance.arguments())
@@ -170,13 +172,13 @@ def _one_graph(
         progress("spectra", 0.8)
         ds = _spectra(found, known, signal, spectra, chance.seed)
         if to.details and ds is not None and not to.json:
-            details.print_strongest(ds)
+            describe.print_strongest(ds)
         progress("writing", 0.9)
         contents = {} if ds is None else files.result(ds)
         if to.csv:
             contents |= files.frame("findings", "findings.csv", found.findings.to_frame())
             contents |= {} if found.ranking is None else files.frame("columns", "columns.csv", found.ranking)
-            contents |= {} if ds is None else files.long_table(ds)
+            contents |= {} if ds is None else files.frame("table", "spectra.csv", to_table(ds))
         if to.report:
             shown = replace(found, result=ds) if spectra.arguments() else found
             contents |= files.page(shown, graph.graph, signal.signal, to.pos)
@@ -185,20 +187,6 @@ def _one_graph(
         files.finish(folder, contents, to.json, facts, f" (also: {', '.join(more)})" if more else "")
     if not contents and not to.json:
         text("No spectra were written for so many nodes; --bands 32 writes energies per band, --report a page.")
-
-
-def _read(graph: GraphOptions, computing: Computing, progress: Any) -> "Stratification":
-    """The graph at the hops of a profile, computed as asked; results keep the signal."""
-    from spectrata.core.stratification import Stratification
-    from spectrata.inputs.graphs import as_graph
-    from spectrata.stats.verbs.profile import FEW, LARGE, NEAR
-    from spectrata.stats.verbs.reading import NEAR_HOPS
-
-    known, hops = as_graph(graph.graph, **graph.arguments()), options.parse_hops(graph.hops)
-    if graph.hops is None:
-        hops = NEAR if known.n_nodes <= LARGE else FEW if known.n_nodes <= NEAR_HOPS else 1
-    how = {"keep": ["signal"]} | computing.arguments()
-    return Stratification(known, hops, hop_weights=graph.hop_weights, progress=progress, **how)
 
 
 def _spectra(
@@ -218,9 +206,9 @@ def _spectra(
 
 def print_answer(found: "Profile", graph: str, signal: str) -> None:
     """The answer, the graph, and the table of the last snapshot: one row per hop, or one per column."""
-    from spectrata.cli.describe import NAMES, graph_line, print_ranking
+    from spectrata.cli.describe import graph_line, print_ranking
     from spectrata.stats.describe.sizes import graph_facts
-    from spectrata.stats.findings.finding import footnote, hop_rows
+    from spectrata.stats.findings.finding import tables
 
     name, findings = f"{signal} ({how_read(found)})", found.findings
     if found.ranking is not None:
@@ -229,20 +217,18 @@ def print_answer(found: "Profile", graph: str, signal: str) -> None:
         clear = int(found.ranking["verdict"].isin(["alike", "unlike"]).sum())
         print_ranking(found.ranking, found.given, min(max(TOP, clear), MOST), "--csv writes all")
         return
-    tables = hop_rows(findings)
-    several = [found.headline(f"snapshot {place[1]}", *place) for place in tables] if len(tables) > 1 else []
-    text("; ".join([name, *several]) if several else found.headline(name, *next(iter(tables))))
+    places = list(dict.fromkeys((one.column, one.snapshot) for one in findings if one.statistic == "r"))
+    several = [found.headline(f"snapshot {place[1]}", *place) for place in places] if len(places) > 1 else []
+    text("; ".join([name, *several]) if several else found.headline(name, *places[0]))
     text(graph_line(graph_facts(found.strat, graph)))
     if found.reading is not None and found.reading.columns[0].kind in ("directions", "vectors"):
         text("Columns are read as one vector per node; --columns separate tests each.")
     if several and found.reading is not None and found.reading.note:
         text(found.reading.note)
-    (_, last), rows = list(tables.items())[-1]
+    last = [one for one in findings if (one.column, one.snapshot) == places[-1]]
+    lines([*tables(last, findings.given, findings.tests), *findings.lines])
     if several:
-        text(f"Snapshot {last}; --csv writes the others too:")
-    row_table(rows, {name: name for name in rows[0]}, left=(*NAMES, "chance"))
-    for line in (footnote(findings, findings.given, findings.tests), *findings.lines):
-        text(line)
+        text("--csv writes the other snapshots too.")
 
 
 def how_read(found: "Profile") -> str:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from spectrata.cli.options import JSON, GraphOptions, parse_hops
-from spectrata.cli.render import Meter, as_json, count, row_table, text
+from spectrata.cli.render import as_json, count, progress_bar, row_table, text
 
 COUNTED = 20_000  # nodes up to which all pairs are counted
 TITLES = {"hop": "hop", "pairs": "n_edges", "+-": "error", "parts": "n_parts", "single": "n_singletons"}
@@ -17,15 +17,12 @@ def strata(graph: GraphOptions, json: bool = JSON) -> None:
     Above 20,000 nodes the pairs beyond hop 1 are estimated from 64 random nodes.
     """
     from spectrata.cli.describe import graph_line
-    from spectrata.core.stratification import Stratification
-    from spectrata.inputs.graphs import as_graph
     from spectrata.stats.describe.sizes import counted_sizes, graph_facts, sampled_sizes
 
     asked = parse_hops(graph.hops)
-    with Meter() as progress:
-        known = as_graph(graph.graph, **graph.arguments())
-        large = known.n_nodes > COUNTED
-        strat = Stratification(known, 1 if large else asked, hop_weights=graph.hop_weights, progress=progress)
+    with progress_bar() as progress:
+        strat = graph.read(lambda n, hops: 1 if n > COUNTED else hops, progress=progress)
+        large = strat.graph.n_nodes > COUNTED
         rows, estimate = sampled_sizes(strat, asked, ROOTS, MOST_HOPS, progress) if large else counted_sizes(strat)
     facts = graph_facts(strat, graph.graph)
     if json:

@@ -23,7 +23,7 @@ from spectrata.stats.testing import Results
 from spectrata.stats.verbs.diagnose import diagnose, found_in, in_words, is_watched
 from spectrata.stats.verbs.local import local_of
 from spectrata.stats.verbs.rank_columns import SIGNIFICANT, ranked, reach_of
-from spectrata.stats.verbs.reading import Column, Reading, of_result, read, signal_or_table, stratify
+from spectrata.stats.verbs.reading import NEAR_HOPS, Column, Reading, of_result, read, signal_or_table, stratify
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -201,8 +201,13 @@ def profile(
     signal = signal_or_table(graph, signal, "profile")
     strat = stratify(graph, hops, weights)
     if hops is None and not isinstance(graph, Stratification):
-        strat = strat.only(*strat.hops[: NEAR if strat.graph.n_nodes <= LARGE else FEW])
+        strat = strat.only(*strat.hops[: first_hops(strat.graph.n_nodes)])
     return _tested(read(strat, signal, None, None, metric, columns, labels, nodes), asked)
+
+
+def first_hops(n_nodes: int) -> int:
+    """The hops that a profile reads by default."""
+    return NEAR if n_nodes <= LARGE else FEW if n_nodes <= NEAR_HOPS else 1
 
 
 def _tested(reading: Reading, asked: dict[str, Any], result: Any = None) -> Profile:

@@ -108,10 +108,7 @@ def stratify(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stra
         strat = graph if hops is None else graph.only(*_chosen_hops(graph, hops))
     else:
         known = as_graph(graph, weights=weights)
-        if hops is None and known.n_nodes > ALL_HOPS:
-            hops = 1 if known.n_nodes > NEAR_HOPS else 3
-            warn(f"Reading hops up to {hops} of {known.n_nodes:,} nodes; {argument('hops')} asks for others.")
-        strat = Stratification(known, hops)
+        strat = Stratification(known, near_hops(known.n_nodes) if hops is None else hops)
     if not strat.hops:
         raise HopError("The graph has no edges, and so no pairs of nodes at any hop.")
     return strat
@@ -122,6 +119,15 @@ def _chosen_hops(strat: Stratification, hops: Any) -> Sequence[Any]:
         return [hops] if isinstance(hops, str) else list(hops)
     asked = asked_hops(hops) or []
     return asked if isinstance(asked, list) else [hop for hop in strat.hops if number_of(hop) <= asked] or [asked]
+
+
+def near_hops(n_nodes: int) -> int | None:
+    """The hops that are read where nobody asked for others: all of them, and the near ones of a large graph."""
+    if n_nodes <= ALL_HOPS:
+        return None
+    nearest = 1 if n_nodes > NEAR_HOPS else 3
+    warn(f"Reading hops up to {nearest} of {n_nodes:,} nodes; {argument('hops')} asks for others.")
+    return nearest
 
 
 # ---- signals
