@@ -73,7 +73,7 @@ def report_failure(problem: BaseException) -> Code:
 
         traceback.print_exception(problem, file=sys.stderr)
     if hasattr(problem, "format_message"):  # the parser's complaints about flags
-        note(f"error: {_usage(problem)}")
+        note(f"error: {problem.format_message()}")
         return Code.BAD_INPUT
     if isinstance(problem, SpectrataError):
         note(f"error: {problem}")
@@ -86,14 +86,6 @@ def report_failure(problem: BaseException) -> Code:
         text = f"unexpected {type(problem).__name__}: {problem}"
     note(f"error: {text}" + ("" if debugging() else "; --debug shows where"))
     return Code.FAILED
-
-
-def _usage(problem: Any) -> str:
-    """The parser's complaint as one sentence, with the options that are spelt nearly so."""
-    words, near = problem.format_message(), getattr(problem, "possibilities", None)
-    if near:
-        return f"There is no option {problem.option_name}; did you mean {' or '.join(near[:2])}?"
-    return words if words.endswith("?") else f"{words.rstrip('.')}; see --help."
 
 
 def stop_on_signals() -> None:

@@ -72,6 +72,12 @@ DEBUG_FLAG = switch("--debug", MACHINE, "Show tracebacks.", callback=_debug, is_
 HELP_ALL = switch("--help-all", MACHINE, "Show all options.", callback=_help_all, is_eager=True, rare=True)
 
 
+def chosen(options: Any, **parse: Callable[[str], Any]) -> dict[str, Any]:
+    """The options of a dataclass that were given, by name; ``parse`` reads the text of some."""
+    given = {name: value for name, value in vars(options).items() if value is not None}
+    return given | {name: read(given[name]) for name, read in parse.items() if name in given}
+
+
 @dataclass
 class Chance:
     """How likeness is tested."""
@@ -219,20 +225,16 @@ def parse_hops(text: str | None) -> Hops:
     return hops
 
 
-def parse_bands(text: str | None) -> int | list[float] | None:
+def parse_bands(text: str) -> int | list[float]:
     """``32``: so many; ``0,0.5,1,2``: edges of eigenvalues."""
-    if text is None:
-        return None
     try:
         return [float(piece) for piece in text.split(",")] if "," in text else int(text)
     except ValueError:
         raise OptionError(f"--bands {text!r} is not understood; write 32, or edges such as 0,0.5,1,2.") from None
 
 
-def parse_names(text: str | None) -> list[str] | None:
+def parse_names(text: str) -> list[str]:
     """Names separated by commas; ``none`` is an empty list."""
-    if text is None:
-        return None
     return [] if text.strip().lower() == "none" else [name.strip() for name in text.split(",") if name.strip()]
 
 
@@ -241,10 +243,8 @@ def parse_weights(text: str | None) -> str | bool | None:
     return text if text is None else {"true": True, "false": False}.get(text.strip().lower(), text)
 
 
-def parse_options(text: str | None, flag: str) -> dict[str, Any] | None:
+def parse_options(flag: str, text: str) -> dict[str, Any]:
     """``trials=20,literal=true`` as a mapping, true, false and none are read as in Python."""
-    if text is None:
-        return None
     found: dict[str, Any] = {}
     for piece in text.split(","):
         name, equals, value = (part.strip() for part in piece.partition("="))

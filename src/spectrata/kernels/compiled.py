@@ -213,17 +213,6 @@ def pair_products(edges, weights, places, values, products):  # type: ignore[no-
             products[i] += weights[e] * values[x0, i] * values[y0, i]
 
 
-@_jit()
-def permute_rows(values, orders, found):  # type: ignore[no-untyped-def]
-    """Rows of ``values (n, d)`` under B orders side by side, into ``found (n, B d)``."""
-    count, n = orders.shape
-    width = values.shape[1]
-    for i in range(n):
-        for b in range(count):
-            for c in range(width):
-                found[i, b * width + c] = values[orders[b, i], c]
-
-
 @_jit(fastmath={"contract"})
 def stacked_difference_sums(weights, vectors, absolute, squared):  # type: ignore[no-untyped-def]
     """The same sums for stacked graphs: weights ``(g, pairs x < y)``, vectors ``(g, n, c)``, sums ``(g, c)``."""

@@ -147,15 +147,6 @@ def pair_products(edges: np.ndarray, weights: np.ndarray, places: np.ndarray, va
     return products
 
 
-def permuted_rows(values: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """Rows of values under B orders, side by side: ``(n, d), (B, n) -> (n, B d)``."""
-    from spectrata.kernels import compiled
-
-    found = np.empty((len(values), len(orders) * values.shape[1]))
-    compiled.permute_rows(values, orders, found)
-    return found
-
-
 def stacked_difference_sums(weights: np.ndarray, vectors: np.ndarray, graphs: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """``difference_sums`` of many small graphs over all pairs of nodes.
 

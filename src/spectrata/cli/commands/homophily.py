@@ -34,7 +34,8 @@ def homophily(
         strat = graph.read(progress=progress)
         progress("permuting labels", 0.3)
         chosen = label_columns(labels, strat.graph, column or ())
-        known = {name: as_labels(one, strat.graph, parse_names(missing)) for name, one in chosen.items()}
+        left_out = parse_names(missing) if missing else None
+        known = {name: as_labels(one, strat.graph, left_out) for name, one in chosen.items()}
         found = of_columns(strat, known, **chance.arguments())
     facts, rows = graph_facts(strat, graph.graph), rows_of(found)
     if json:

@@ -1,6 +1,7 @@
 """``spectrata profile``: at which hops nodes are alike, more than chance and degree explain; spectra as files."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from spectrata.cli import describe, options
@@ -43,10 +44,10 @@ class SpectraOptions:
 
     def arguments(self) -> dict[str, Any]:
         """Those that were given, as ``spectra`` takes them."""
-        given = asdict(self) | {"algorithms": options.parse_names(self.algorithms)}
-        for name in ("apprx_ls", "adj_diff", "ln_vx", "ens"):
-            given[name] = options.parse_options(given[name], argument(name))
-        return {name: value for name, value in given.items() if value is not None}
+        from spectrata.core.algorithms.options import OPTIONS_OF
+
+        parse = {name: partial(options.parse_options, argument(name)) for name in OPTIONS_OF}
+        return options.chosen(self, algorithms=options.parse_names, **parse)
 
 
 @dataclass
@@ -62,8 +63,7 @@ class Computing:
 
     def arguments(self) -> dict[str, Any]:
         """Those that were given, as ``Stratification`` takes them."""
-        given = asdict(self) | {"keep": options.parse_names(self.keep)}
-        return {name: value for name, value in given.items() if value is not None}
+        return options.chosen(self, keep=options.parse_names)
 
 
 @dataclass
@@ -118,7 +118,7 @@ def profile(
         from spectrata.cli.commands.many import profile_many
 
         asked |= graph.arguments() | {"hop_weights": graph.hop_weights, "hops": options.parse_hops(graph.hops)}
-        asked |= {"bands": options.parse_bands(bands)}
+        asked |= {} if bands is None else {"bands": options.parse_bands(bands)}
         asked = {name: value for name, value in asked.items() if value is not None}
         profile_many(many, out=output.out, scheduler=scheduler, jobs=jobs, json=output.json, arguments=asked)
         return
@@ -133,7 +133,7 @@ def profile(
         from spectrata.cli.commands.bands import profile_bands
 
         asked |= {"columns": signal.columns} | ({} if spacing is None else {"spacing": spacing})
-        profile_bands(graph, signal, options.parse_bands(bands) or 0, output, asked)
+        profile_bands(graph, signal, options.parse_bands(bands), output, asked)
         return
     _refuse({"--spacing": spacing}, "a profile; it needs --bands")
     _refuse({"--report": output.report and computing.n_eigs is not None}, "--n-eigs: it shows all components")

@@ -11,7 +11,7 @@ import numpy as np
 
 from spectrata.kernels import arrays, threads
 from spectrata.kernels.backend import NUMPY, to_numpy
-from spectrata.kernels.edge_sums import pair_products, permuted_rows
+from spectrata.kernels.edge_sums import pair_products
 from spectrata.stats.nulls.orders import order_batches
 from spectrata.stats.observation import LARGE_PAIRS, Ends, Observation, moved
 
@@ -114,7 +114,7 @@ Parts = tuple[np.ndarray, np.ndarray, np.ndarray]
 def _of_signal(obs: Observation, part: np.ndarray) -> Parts:
     """Orders side by side."""
     edges, rows = obs.pairs.stratum.edges, obs.sums.rows
-    x = permuted_rows(obs.values, part)  # (n, B d)
+    x = obs.values.take(part.T, axis=0).reshape(obs.n, -1)  # (n, B d)
     products = pair_products(edges, obs.pairs.weights, np.arange(obs.n)[None], x).reshape(len(part), -1)
     return rows @ x, products, np.einsum("n,nf,nf->f", rows[0], x, x, optimize=False).reshape(len(part), -1)
 
