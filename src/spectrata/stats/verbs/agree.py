@@ -1,10 +1,10 @@
 """Agreement of two maps beyond their smoothness."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -61,9 +61,8 @@ def agree(
     .. math:: r_K(a, b) = \frac{\sum_{ij} W_{ij} \langle a_i - \mu_a, b_j - \mu_b\rangle}
        {\sqrt{\sum_i k_i \|a_i - \mu_a\|^2 \, \sum_i k_i \|b_i - \mu_b\|^2}}
 
-    over pairs at hop K, with their number (or weight) k per node and the means over ends of pairs. Hop 0 has the
-    plain correlation. Independent smooth maps correlate strongly by chance; the surrogates of the null are as smooth
-    as the signals.
+    over pairs at hop K, with their number (or weight) k per node and the means over ends of pairs; at hop 0 the plain
+    correlation. Independent smooth maps correlate strongly by chance; surrogates are as smooth as the signals.
 
     Parameters
     ----------
@@ -88,12 +87,10 @@ def agree(
     Returns
     -------
     xarray.Dataset
-        Over ``([column,] hop)``: ``r``; ``p``; ``p_family``, corrected over hops; ``r_given``, ``p_given``,
-        ``p_family_given``; ``q`` and ``q_given`` over columns; ``verdict``, by q for a table and by p_family otherwise;
-        ``near_level``; ``chance_low`` and ``chance_high``; ``n_pairs``; ``status``. Verdicts are "agree" and "opposite"
-        where both tests reject in the same tail, "not beyond degree", "agree only given degree", "chance", "too smooth
-        to judge". The attribute ``effective`` has the smallest effective number of components, ``draws`` the most
-        surrogates behind any p.
+        The variables of :func:`spectrata.correlogram` that are made of r, over ``([column,] hop)``. ``verdict``, by q
+        for a table and by p_family otherwise: "agree" and "opposite" where both tests reject in the same tail, "not
+        beyond degree", "agree only given degree", "chance", "too smooth to judge". The attribute ``effective`` has the
+        smallest effective number of components, ``draws`` the most surrogates behind any p.
 
     Notes
     -----
@@ -164,13 +161,23 @@ def agree(
 
 @dataclass(frozen=True, eq=False)
 class Signals:
-    """One signal and C others that it is compared with at some hops: as given, or what covariates leave of them."""
+    """One signal and C others that it is compared with at some hops: as given, or what covariates leave of them.
+
+    Under a null the one is drawn, and the others stay.
+    """
 
     one: np.ndarray  # (n, d, 1)
     many: np.ndarray  # (n, d, C)
     rounding: float
     hops: tuple[int, ...]  # their places among all hops
     given: CovariateBasis | None = None
+    draw: Any = None  # start, stop -> the one under a null, (n, d, stop - start)
+    effective: float = np.inf  # components of the one
+
+    def agreements(self, ends: Sequence[Pairs], columns: slice = slice(None)) -> dict[int, Agreement]:
+        """At each of the hops the comparison with some of the others."""
+        many = self.many[:, :, columns]
+        return {hop: Agreement(ends[hop], many, self.rounding, self.given) for hop in self.hops}
 
 
 def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> tuple[Signals, Reading]:
@@ -224,21 +231,6 @@ def _is_flat(many: np.ndarray, parts: np.ndarray) -> np.ndarray:
 # ---- nulls
 
 
-class Source(NamedTuple):
-    """Signals drawn under a null, to be compared with one or many that stay."""
-
-    signals: Signals
-    draw: Callable[[int, int], np.ndarray]  # start, stop -> (n, d, stop - start)
-    moves_many: bool = False  # whether what is drawn stands for b, so that a stays
-    effective: float = np.inf  # components of the signal that is drawn
-
-    def agreements(self, ends: Sequence[Pairs], columns: slice) -> list[Agreement]:
-        """One for each hop, with some of the columns."""
-        known = self.signals
-        fixed = known.one if self.moves_many else known.many[:, :, columns]
-        return [Agreement(ends[hop], fixed, known.rounding, known.given) for hop in known.hops]
-
-
 def _test(
     ends: Sequence[Pairs],
     null: str,
@@ -255,13 +247,13 @@ def _test(
     """
     value = np.full((parts[0].many.shape[2], len(ends)), np.nan)
     for part in parts:
-        for hop in part.hops:
-            value[:, hop] = Agreement(ends[hop], part.many, part.rounding).of(part.one)[0]
+        for hop, one in part.agreements(ends).items():
+            value[:, hop] = one.of(part.one)[0]
     status = np.where(np.isnan(value), NO_VARIANCE, "ok").astype(object)
     smooth = null == "spectral" and near.graph.n_nodes <= MOST_NODES
     bases = [near.basis(near.hops[0], name) for name in BASES] if smooth else []
     if null == "permutation":
-        drawn = [[Source(part, partial(_permuted, part.one, seed, blocks))] for part in parts]
+        drawn = [[replace(part, draw=partial(_permuted, part.one, seed, blocks))] for part in parts]
     else:
         drawn = [_surrogates(part, bases, seed, both=not table) for part in parts]
     if not drawn[0]:
@@ -274,7 +266,7 @@ def _test(
         status[here & _is_flat(part.many, near.strata.at(near.hops[0]).parts)[:, None]] = CONSTANT
     tested = np.where(status == "ok", value, np.nan)
     nulls = zip(*drawn, strict=True) if at and np.isfinite(tested).any() else ()
-    found = _largest([_chance(sources, ends, tested, at) for sources in nulls], value.shape)
+    found = _largest([_chance(parts, ends, tested, at) for parts in nulls], value.shape)
     found.value[:] = value
     return found, status, min((source.effective for sources in drawn for source in sources), default=np.inf)
 
@@ -283,25 +275,25 @@ def _permuted(one: np.ndarray, seed: int, blocks: np.ndarray | None, start: int,
     return np.moveaxis(one[..., 0][orders(seed, len(one), start, stop, blocks)], 0, 2)
 
 
-def _surrogates(signals: Signals, bases: Sequence[EigenBasis], seed: int, both: bool) -> list[Source]:
+def _surrogates(signals: Signals, bases: Sequence[EigenBasis], seed: int, both: bool) -> list[Signals]:
     """Surrogates of a, and with ``both`` of b, in every basis."""
-    found = []
-    for (at, basis), side in product(enumerate(bases), range(1 + both)):
-        made = Surrogates(basis, (signals.one, signals.many)[side][:, :, 0], seed, 2 * side + at)
-        found.append(Source(signals, made.draw, bool(side), made.effective))
+    found, sides = [], (signals, replace(signals, one=signals.many, many=signals.one))[: 1 + both]
+    for (at, basis), (side, own) in product(enumerate(bases), enumerate(sides)):
+        made = Surrogates(basis, own.one[:, :, 0], seed, 2 * side + at)
+        found.append(replace(own, draw=made.draw, effective=made.effective))
     return found
 
 
-def _chance(sources: Sequence[Source], ends: Sequence[Pairs], observed: np.ndarray, at: tuple[int, ...]) -> Chance:
+def _chance(parts: Sequence[Signals], ends: Sequence[Pairs], observed: np.ndarray, at: tuple[int, ...]) -> Chance:
     """Chance under one null for every column and hop, arrays (C, H): a family of hops for each column."""
 
     def of(drawn: Any, column: Any, start: int, stop: int, which: np.ndarray) -> np.ndarray:
         return drawn(start, stop)[:, column][:, which]
 
-    found, n = Chance.unknown(observed.shape), len(sources[0].signals.one)
+    found, n = Chance.unknown(observed.shape), len(parts[0].one)
     for first in range(0, len(observed), COLUMNS_AT_ONCE):
         some = slice(first, first + COLUMNS_AT_ONCE)
-        drawn = cache(partial(_correlations, [(one, one.agreements(ends, some)) for one in sources]))
+        drawn = cache(partial(_correlations, parts, [one.agreements(ends, some) for one in parts]))
         if len(observed) > MANY:
             found.place(some, run_columns(observed[some], partial(of, drawn, slice(None)), at))
             continue
@@ -310,17 +302,18 @@ def _chance(sources: Sequence[Source], ends: Sequence[Pairs], observed: np.ndarr
     return found
 
 
-def _correlations(sources: Sequence[tuple[Source, list[Agreement]]], start: int, stop: int) -> np.ndarray:
+def _correlations(
+    parts: Sequence[Signals], agreements: Sequence[dict[int, Agreement]], start: int, stop: int
+) -> np.ndarray:
     """Correlations of drawn signals with some columns at every hop, ``(B, C, H)``."""
-    columns, n_hops = sources[0][1][0].form.shape[1], sum(len(source.signals.hops) for source, _ in sources)
-    found = np.empty((stop - start, columns, n_hops))
-    for source, agreements in sources:
-        step = max(32, BATCH // len(agreements[0].form) // 32 * 32)
+    by_hop: dict[int, list[np.ndarray]] = {}
+    for part, known in zip(parts, agreements, strict=True):
+        step = max(32, BATCH // part.one.size // 32 * 32)
         for begin in range(start, stop, step):
-            moving = source.draw(begin, min(begin + step, stop))
-            for hop, one in zip(source.signals.hops, agreements, strict=True):
-                found[begin - start : begin - start + step, :, hop] = one.of(moving)
-    return found
+            moving = part.draw(begin, min(begin + step, stop))
+            for hop, one in known.items():
+                by_hop.setdefault(hop, []).append(one.of(moving))
+    return np.stack([np.concatenate(by_hop[hop]) for hop in sorted(by_hop)], axis=2)
 
 
 def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:

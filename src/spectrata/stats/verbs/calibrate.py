@@ -335,8 +335,8 @@ def calibrate_bands(
     arguments = {name: given[name] for name in REPEATED}
     arguments |= {name: {option: given[option] for option in own} for name, own in OPTIONS.items()}
     arguments |= {"metric": spectra.metric, "seed": ds.attrs["seed"]}
-    read_as = {name: given[name] for name in ("laplacian", "self_loops")}
-    strat = Stratification(base, given["hops"], hop_weights=ds.attrs["weights"] or "bottleneck", **read_as)
+    read_as = {"hop_weights": ds.attrs["weights"] or "bottleneck", "laplacian": given["laplacian"]}
+    strat = Stratification(base, given["hops"], self_loops=given["self_loops"], **read_as)
     known = by_column(as_signal(signal, base), given.get("columns", "joint"))
     share = _shares(spectra)  # (A, R, H, B)
 

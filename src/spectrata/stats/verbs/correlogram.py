@@ -101,19 +101,23 @@ def correlogram(
     return found
 
 
-def dataset(results: Results, kind: str) -> xr.Dataset:
-    reading, free = results.reading, results.made.chance
-    of_r = of_tests(*results.made)
-    if reading.separate:
+def variables(results: Results) -> dict[str, np.ndarray]:
+    """The tests of r and what describes the pairs, arrays ``(T, C, H)`` by name."""
+    free, of_r = results.made.chance, of_tests(*results.made)
+    if results.reading.separate:
         of_r |= {"q": results.q[0], "q_given": results.q[1], "p_from_tail": free.by_tail}
-    arrays = {name: array[0] for name, array in of_r.items()}
-    arrays |= {name: array for name, array in results.facts.items() if name != "moran" or np.isfinite(array).any()}
-    arrays |= {"geary": arrays["participation"] * (1 - free.value[0])}
-    arrays |= {"verdict": results.verdicts()[0], "status": results.status.astype(str)}
+    found = {name: array[0] for name, array in of_r.items()}
+    found |= {name: array for name, array in results.facts.items() if name != "moran" or np.isfinite(array).any()}
+    found |= {"geary": found["participation"] * (1 - free.value[0])}
+    return found | {"verdict": results.verdicts()[0], "status": results.status.astype(str)}
+
+
+def dataset(results: Results, kind: str) -> xr.Dataset:
+    reading = results.reading
     same = (results.n_pairs == results.n_pairs[0]).all()
     n_pairs = ("hop", results.n_pairs[0]) if same else (("column", "hop"), results.n_pairs)
     facts = {"kind": kind, "columns": "separate" if reading.separate else "joint", "draws": results.draws}
     facts |= {"seed": results.seed, "given": results.given, "n_dimensions": reading.columns[0].values.shape[2]}
     note = f"{reading.note} {results.covariates.note}".strip()
     facts |= {name: words for name, words in (("note", note), ("snapshot_kind", reading.snapshot_kind)) if words}
-    return labelled(reading, arrays, ("hop",), {"n_pairs": n_pairs}, {}, facts)
+    return labelled(reading, variables(results), ("hop",), {"n_pairs": n_pairs}, {}, facts)

@@ -104,7 +104,7 @@ def decoupling(
     values = squarable(known.values, (1, 2))[0]  # the index has no units
     if values.shape[2] > n:  # as many columns as nodes have the same norms over columns
         values = np.asarray(np.linalg.qr(values.transpose(0, 2, 1), mode="r")).transpose(0, 2, 1)
-    found = [_Index(Surrogates(basis, one, seed), cutoff).tested(at) for one in values]
+    found = [_tested(Surrogates(basis, one, seed), cutoff, at) for one in values]
     variables: dict[str, Any] = graph_variables(strat.graph)
     for name in found[0]:
         array = np.stack([one[name] for one in found])
@@ -116,54 +116,48 @@ def decoupling(
     return ds
 
 
-class _Index:
-    """The index of every node, of a signal and of its surrogates, as the share of high frequencies in its energy."""
+def _low_frequencies(surrogates: Surrogates, cutoff: float | None) -> tuple[np.ndarray, float]:
+    """Which components are of low frequency, whole eigenspaces, and the largest eigenvalue among them."""
+    basis, spaces = surrogates.basis, surrogates.basis.eigenspace
+    values = (np.bincount(spaces, basis.values) / np.bincount(spaces))[spaces]  # rounding tells no two apart
+    if cutoff is None:
+        energy = np.bincount(spaces, np.sum(surrogates.coefficients**2, axis=1))
+        if not energy.sum() > 0:
+            words = "The signal is zero on every node of a snapshot, and zero has no frequencies"
+            raise OptionError(f"{words}; leave it out.")
+        low = spaces <= int(np.searchsorted(np.cumsum(energy), HALF * energy.sum(), side="left"))
+    else:
+        low = values <= cutoff + basis.tolerance * basis.norm
+    return low, float(values[low].max(initial=0.0))
 
-    def __init__(self, surrogates: Surrogates, cutoff: float | None) -> None:
-        self.surrogates, basis = surrogates, surrogates.basis
-        self.floor = ROUNDING * float(np.linalg.norm(surrogates.coefficients))
-        spaces = basis.eigenspace
-        values = (np.bincount(spaces, basis.values) / np.bincount(spaces))[spaces]  # rounding tells no two apart
-        if cutoff is None:
-            energy = np.bincount(spaces, np.sum(surrogates.coefficients**2, axis=1))
-            if not energy.sum() > 0:
-                words = "The signal is zero on every node of a snapshot, and zero has no frequencies"
-                raise OptionError(f"{words}; leave it out.")
-            self.low = spaces <= int(np.searchsorted(np.cumsum(energy), HALF * energy.sum(), side="left"))
-        else:
-            self.low = values <= cutoff + basis.tolerance * basis.norm
-        self.cutoff = float(values[self.low].max(initial=0.0))
 
-    def parts(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Energy of low and of high frequencies at every node, ``(n, d, B) -> (n, B)`` each."""
-        shape, parts = coefficients.shape, []
-        for kept in (self.low, ~self.low):
-            flat = np.where(kept[:, None, None], coefficients, 0.0).reshape(shape[0], -1)
-            part = np.linalg.norm(self.surrogates.basis.rebuild(flat).reshape(shape), axis=1)
-            parts.append(np.where(part <= self.floor, 0.0, part) ** 2)
-        return parts[0], parts[1]
+def _tested(surrogates: Surrogates, cutoff: float | None, at: tuple[int, ...]) -> dict[str, Any]:
+    """The index of every node with its p and q, by the names of the Dataset.
 
-    def share(self, coefficients: np.ndarray) -> np.ndarray:
-        """Share of high frequencies at every node, ``(n, d, B) -> (B, n)``; NaN where a node has no energy."""
-        low, high = self.parts(coefficients)
-        return np.divide(high, low + high, out=np.full(low.shape, np.nan), where=low + high > 0).T
+    Chance is that of the share of high frequencies in a node's energy, which is defined where the index is infinite.
+    """
+    is_low, value = _low_frequencies(surrogates, cutoff)
+    floor = ROUNDING * float(np.linalg.norm(surrogates.coefficients))
 
-    def drawn(self, start: int, stop: int, nodes: np.ndarray) -> np.ndarray:
-        """Shares of some nodes in surrogates ``start`` to ``stop - 1``, shape (B, nodes, 1)."""
-        step = max(1, BATCH // self.surrogates.values.size)
-        pieces = [
-            self.share(self.surrogates.draw_coefficients(first, min(first + step, stop)))[:, nodes]
-            for first in range(start, stop, step)
-        ]
-        return np.concatenate(pieces)[:, :, None]
+    def energies(coefficients: np.ndarray) -> list[np.ndarray]:  # low and high, (n, d, B) -> (n, B) each
+        each = (np.where(kept[:, None, None], coefficients, 0.0) for kept in (is_low, ~is_low))
+        parts = (surrogates.basis.rebuild(one.reshape(len(one), -1)).reshape(one.shape) for one in each)
+        return [np.where(size <= floor, 0.0, size) ** 2 for size in (np.linalg.norm(part, axis=1) for part in parts)]
 
-    def tested(self, at: tuple[int, ...]) -> dict[str, Any]:
-        """The index with its p and q, by the names of the Dataset."""
-        low, high = self.parts(self.surrogates.coefficients[:, :, None])
-        chance = run_columns(self.share(self.surrogates.coefficients[:, :, None]).T, self.drawn, at, ())
-        p = chance.p[:, 0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            index = {"decoupling": np.sqrt(high / low)[:, 0]}
-            for name, share in (("chance_low", chance.low[:, 0]), ("chance_high", chance.high[:, 0])):
-                index[name] = np.sqrt(share / (1 - share))
-        return index | {"p": p, "q": adjust(p), "cutoff": self.cutoff, "low_components": int(self.low.sum())}
+    def share(low: np.ndarray, high: np.ndarray) -> np.ndarray:  # NaN where a node has no energy
+        return np.divide(high, low + high, out=np.full(low.shape, np.nan), where=low + high > 0)
+
+    def draw(start: int, stop: int, nodes: np.ndarray) -> np.ndarray:
+        step = max(1, BATCH // surrogates.values.size)
+        firsts = range(start, stop, step)
+        drawn = (surrogates.draw_coefficients(first, min(first + step, stop)) for first in firsts)
+        return np.concatenate([share(*energies(one)).T[:, nodes] for one in drawn])[:, :, None]
+
+    low, high = energies(surrogates.coefficients[:, :, None])
+    chance = run_columns(share(low, high), draw, at, ())
+    p = chance.p[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        index = np.sqrt(high / low)[:, 0]
+        ends = [np.sqrt(one / (1 - one))[:, 0] for one in (chance.low, chance.high)]
+    found = {"decoupling": index, "chance_low": ends[0], "chance_high": ends[1], "p": p, "q": adjust(p)}
+    return found | {"cutoff": value, "low_components": int(is_low.sum())}

@@ -133,13 +133,13 @@ def _tests(results: Results) -> Iterator[Finding]:
     """One finding for every test, in the order of columns, snapshots, statistics and hops."""
     reading, (free, held), words = results.reading, results.made, results.verdicts()
     p, p_given = results.decides
-    numbers = {"value": free.value, "chance_low": free.low, "chance_high": free.high, "p": free.p, "p_family": p}
-    numbers |= {"value_given": held.value, "p_given": held.p, "p_family_given": p_given}
     rejects = p <= LEVEL
-    both = rejects & (p_given <= LEVEL) & (free.tail == held.tail)
+    beyond = rejects & (p_given <= LEVEL) & (free.tail == held.tail) if results.given else rejects
+    arrays = {"value": free.value, "chance_low": free.low, "chance_high": free.high, "p": free.p, "p_family": p}
+    arrays |= {"value_given": held.value, "p_given": held.p, "p_family_given": p_given}
+    arrays |= {"beyond_degree": beyond, "near_level": results.near_level}
     tested = bool(results.draws or np.isfinite(p).any())
-    times: tuple[Any, ...] = reading.snapshots or (None,)
-    for c, t, s, h in np.ndindex(len(reading.columns), len(times), len(STATISTICS), len(reading.hops)):
+    for c, t, s, h in np.ndindex(len(reading.columns), len(reading.times), len(STATISTICS), len(reading.hops)):
         at = (s, t, c, h)
         if s > 0 and np.isnan(free.value[at]):
             continue
@@ -150,42 +150,40 @@ def _tests(results: Results) -> Iterator[Finding]:
         elif not tested or (s > 0 and np.isnan(p[at])):
             kind, word = "described", ""
         elif s > 0:
-            word = kind if kind == "chance" or both[at] or not results.given else f"not beyond {results.given}"
-        beyond, near = bool(both[at] or (rejects[at] and not results.given)), bool(results.near_level[at])
-        more: dict[str, Any] = {name: float(array[at]) for name, array in numbers.items()}
-        more |= {"hop": reading.hops[h], "snapshot": times[t], "column": reading.columns[c].name}
-        more |= {"verdict": word, "beyond_degree": beyond, "near_level": near, "statistic": STATISTICS[s]}
-        yield Finding(kind, "", **more)
+            word = kind if kind == "chance" or beyond[at] else f"not beyond {results.given}"
+        more: dict[str, Any] = {name: array[at].item() for name, array in arrays.items()}
+        more |= {"hop": reading.hops[h], "snapshot": reading.times[t], "column": reading.columns[c].name}
+        yield Finding(kind, "", **more, verdict=word, statistic=STATISTICS[s])
 
 
 def _weak(reading: Reading) -> list[str]:
     """The hops that are weak evidence for some column."""
-    few: dict[str, list[Any]] = {}
+    few: dict[str, dict[Any, None]] = {}
     for column in reading.columns[:MOST_NAMED]:
         for hop, pairs in zip(reading.hops, reading.pairs(column), strict=True):
-            words = f"Fewer than {FEW_PAIRS} pairs" if len(pairs.ends) < FEW_PAIRS else "All pairs share one node"
-            few.setdefault(words, []).extend([hop] if pairs.remark and hop not in few.get(words, ()) else [])
-    return [f"{words} at {hops(some)}: weak evidence." for words, some in few.items() if some]
+            if pairs.remark:
+                is_small = len(pairs.ends) < FEW_PAIRS
+                words = f"Fewer than {FEW_PAIRS} pairs" if is_small else "All pairs share one node"
+                few.setdefault(words, {})[hop] = None
+    return [f"{words} at {hops([*some])}: weak evidence." for words, some in few.items()]
 
 
 def _dominated(reading: Reading) -> Iterator[Finding]:
-    times: tuple[Any, ...] = reading.snapshots or (None,)
     names = reading.strat.graph.names
     for column in reading.columns if len(reading.columns) <= MOST_NAMED else ():
         pairs = reading.pairs(column)[0]
         if not len(pairs.ends) or column.kind == "labels":
             continue
-        for t, snapshot in enumerate(times):
+        for t, snapshot in enumerate(reading.times):
             ends = moved(column.observed(t, pairs))
             share = pairs.k * np.sum(ends.values[:, 0] ** 2, axis=1) / ends.variation[0]
-            largest = np.argsort(-share)[:5]
-            one, five = float(share[largest[0]]), float(share[largest].sum())
+            order, count = np.argsort(-share), 1 if share.max() > ONE_NODE else 5
+            held = float(share[order[:count]].sum())
+            if count > 1 and (len(column.rows) < LEAST_NODES or not held > FIVE_NODES):
+                continue
+            who = listed([names[row] for row in column.rows[pairs.nodes[order[:count]]]])
+            words = f"One node ({who}) holds" if count == 1 else f"Five nodes ({who}) hold"
             where = "" if column.name is None else f" of column {column.name}"
             where += "" if snapshot is None else f" in snapshot {snapshot}"
-            rows = column.rows[pairs.nodes[largest]]
-            if one > ONE_NODE:
-                text = f"One node ({names[rows[0]]}) holds {100 * one:.0f} % of the variation {ENDS}{where}."
-                yield Finding("dominated", text, reading.hops[0], snapshot, column.name, one)
-            elif five > FIVE_NODES and len(column.rows) >= LEAST_NODES:
-                text = f"Five nodes ({listed([names[row] for row in rows])}) hold {100 * five:.0f} % of the variation"
-                yield Finding("dominated", f"{text} {ENDS}{where}.", reading.hops[0], snapshot, column.name, five)
+            text = f"{words} {100 * held:.0f} % of the variation {ENDS}{where}."
+            yield Finding("dominated", text, reading.hops[0], snapshot, column.name, held)

@@ -99,13 +99,9 @@ def of_columns(
         found = [one.assign_coords(label=one["label"].astype(str)) for one in found]
         beside = xr.concat(found, ds["column"], join="outer")
     ds = xr.merge([ds, beside], join="exact", combine_attrs="override")
-    for name, words in LONG_NAMES.items():
-        ds[name].attrs["long_name"] = words
     counts = [len(one.rows) for one in columns]
-    lacking = [strat.graph.n_nodes - count for count in counts]
-    if reading.separate:
-        return ds.assign_attrs(n_labelled=counts, n_missing=lacking)
-    return ds.assign_attrs(n_labelled=counts[0], n_missing=lacking[0])
+    facts = {"n_labelled": counts, "n_missing": [strat.graph.n_nodes - count for count in counts]}
+    return ds.assign_attrs(facts if reading.separate else {name: one[0] for name, one in facts.items()})
 
 
 def _measured(reading: Reading, column: Column, known: Labels, draws: int | None, seed: int) -> xr.Dataset:
@@ -122,10 +118,10 @@ def _measured(reading: Reading, column: Column, known: Labels, draws: int | None
             drawn = np.array([measures(one, codes[order], len(known.classes))[0] for order in made])
             low[h], high[h] = chance_interval(drawn)
     classes = known.classes if all(type(name) is int for name in known.classes) else map(str, known.classes)
-    found: dict[str, Any] = {"homophily": values, "homophily_low": low, "homophily_high": high}
-    variables = {name: (("hop", "measure"), array) for name, array in found.items()}
-    coords = {"hop": list(reading.hops), "measure": list(MEASURES), "label": list(classes)}
-    return xr.Dataset(variables | {"class_homophily": (("hop", "label"), own)}, coords)
+    arrays = {"homophily": values, "homophily_low": low, "homophily_high": high, "class_homophily": own}
+    laid = {name: ("hop", "label" if name == "class_homophily" else "measure") for name in arrays}
+    variables = {name: (laid[name], array, {"long_name": LONG_NAMES[name]}) for name, array in arrays.items()}
+    return xr.Dataset(variables, {"hop": list(reading.hops), "measure": list(MEASURES), "label": list(classes)})
 
 
 def measures(pairs: Pairs, codes: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

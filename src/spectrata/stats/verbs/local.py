@@ -1,9 +1,10 @@
 """Likeness of every node with its neighbours, tested node by node."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from spectrata.inputs.numbers import whole
 from spectrata.stats.labelled import labelled
@@ -15,9 +16,6 @@ from spectrata.stats.statistics.likeness import LocalLikeness
 from spectrata.stats.testing import alike, verdicts
 from spectrata.stats.verbs.reading import Reading, read
 from spectrata.stats.verbs.write_back import said_given, write_back
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 LONG_NAMES = {
     "r": "part of the node in r: they add up to r of the hop",
@@ -48,7 +46,7 @@ def local(
     draws: int | None = None,
     seed: int = 0,
     write: bool = False,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     r"""Find the nodes that are like or unlike their neighbours, each against chance.
 
     .. math:: r_i = \frac{\langle t_i - \mu, \sum_j W_{ij} (t_j - \mu)\rangle}{\sum_i k_i \|t_i - \mu\|^2}
@@ -59,11 +57,10 @@ def local(
     Parameters
     ----------
     graph : graph-like, path or Stratification
-    signal, hops, labels, columns, metric, weights, given
+    signal, hops, labels, columns, metric, weights, given, seed
         As for :func:`spectrata.correlogram`.
     draws : int, optional
         Orders; by default 999, and 9,999 for nodes whose p is small.
-    seed : int
     write : bool
         Put the result of the first hop into the AnnData (``adata.obs["spectrata_verdict"]`` and so on) or into
         attributes of the networkx graph, too.
@@ -71,9 +68,8 @@ def local(
     Returns
     -------
     xarray.Dataset
-        Over ``([snapshot,] [column,] hop, node)``: ``r``, ``p``, ``q``; ``r_given``, ``p_given``, ``q_given``;
-        ``verdict``; ``near_level``; ``chance_low`` and ``chance_high``; ``participation``; ``status``; and
-        ``n_pairs(hop)``.
+        Over ``([snapshot,] [column,] hop, node)``: ``r``, ``p``, ``q``, ``r_given``, ``p_given``, ``q_given``,
+        ``verdict``, ``near_level``, ``chance_low``, ``chance_high``, ``participation``, ``status``; ``n_pairs(hop)``.
 
     Notes
     -----
@@ -105,7 +101,7 @@ def local(
     return found
 
 
-def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> "xr.Dataset":
+def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> xr.Dataset:
     n = reading.strat.graph.n_nodes
     covariates, at = read_given(given, reading.strat, reading.table), looks(n, draws)
     shape = (len(reading.columns[0].values), len(reading.columns), len(reading.hops), n)

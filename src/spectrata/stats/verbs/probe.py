@@ -62,15 +62,11 @@ class Probe:
 
     def to_frame(self) -> pd.DataFrame:
         """Tabulate the views: view, score, error, rewired, gain."""
-        on_rewired = self.rewired.mean() if len(self.rewired) else np.nan
-        rows = {
-            "view": self.views,
-            "score": np.nanmean(self.scores.score, axis=1),
-            "error": corrected_error(self.scores.score),
-            "rewired": [on_rewired if view == self.best else np.nan for view in self.views],
-            "gain": np.nanmean(self.scores.score - self.alone, axis=1),
-        }
-        return pd.DataFrame(rows)
+        score, on_rewired = self.scores.score, np.full(len(self.views), np.nan)
+        if len(self.rewired):
+            on_rewired[self.views.index(self.best)] = self.rewired.mean()
+        numbers = {"score": np.nanmean(score, axis=1), "error": corrected_error(score), "rewired": on_rewired}
+        return pd.DataFrame({"view": self.views, **numbers, "gain": np.nanmean(score - self.alone, axis=1)})
 
     @property
     def family(self) -> str:
@@ -80,11 +76,6 @@ class Probe:
         return NO_GRAPH if self.verdict == "no gain found" else VIEWS[self.best].family
 
     @property
-    def advice(self) -> str:
-        """The family in a sentence."""
-        return MODELS[self.family].format(VIEWS[self.best].depth) if self.family else ""
-
-    @property
     def headline(self) -> str:
         """The result in plain words."""
         name = self.target.score_name
@@ -92,22 +83,22 @@ class Probe:
             words = f"Not judged: the smallest class has {self.target.counts.min()} training nodes, and"
             words += f" {LEAST_PER_CLASS} are needed. Label more nodes, join classes, or leave small ones out of train."
             return f"{words} Highest in the table: {self.best}."
-        alone = _mean(self.alone)
+        alone, advice = _mean(self.alone), MODELS[self.family].format(VIEWS[self.best].depth)
         if self.verdict == "no gain found":
             chance = 0.5 if name == "AUC" else 0.0
             if self.alone.mean() - 2 * corrected_error(self.alone) <= chance:
                 said = f"features alone reach {name} {alone} (chance {chance})"
                 return f"Nothing found that predicts: {said}, and no view adds to it."
             if self.best == ALONE:
-                return f"No gain found: features alone predict best, at {name} {alone}. {self.advice}"
+                return f"No gain found: features alone predict best, at {name} {alone}. {advice}"
             added = f"choosing among the views adds {self.gain:+.2f} +- {_number(self.gain_error)}"
-            return f"No gain found: features alone reach {name} {alone}; {added}. {self.advice}"
+            return f"No gain found: features alone reach {name} {alone}; {added}. {advice}"
         score, most = _mean(self.scores.score[self.views.index(self.best)]), self.rewired.max() - self.alone.mean()
         said = f"{VIEWS[self.best].words} predict labels at {name} {score}, alone at {alone}"
         if self.verdict == "degrees alone":
             return f"No gain beyond degrees: {said}, but rewired graphs with the same degrees gain {most:+.2f}."
         rewired = "the gain vanishes" if most <= 0.2 * self.gain else f"the gain is at most {most:+.2f}"
-        return f"Neighbours help: {said}; on rewired graphs {rewired}. {self.advice}"
+        return f"Neighbours help: {said}; on rewired graphs {rewired}. {advice}"
 
     def __str__(self) -> str:
         classes = self.target.classes is not None

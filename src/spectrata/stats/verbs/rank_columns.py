@@ -2,27 +2,30 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from spectrata._version import __version__
+from spectrata.core.strata import number_of
 from spectrata.core.stratification import Stratification
 from spectrata.stats.describe.levels import level_groups
 from spectrata.stats.nulls.stopping import LEVEL, LOOKS
 from spectrata.stats.observation import pairs_of
 from spectrata.stats.statistics.shares import BANDS, LEAST_COMPONENTS, MOST_NODES
 from spectrata.stats.testing import Results
+from spectrata.stats.verbs.correlogram import variables
 from spectrata.stats.verbs.reading import Reading, read, signal_or_table
 from spectrata.stats.verbs.write_back import said_given, write_back
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_SCALES = 2_000  # columns whose scale is computed
 NEAR = 3  # hops that are read by default
 SIGNIFICANT = ("alike", "unlike")
-SHOWN_FIRST = ["column", "verdict", "r", "reach", "q"]  # of the columns: pandas prints the first few
+COLUMNS = (  # pandas prints the first few
+    *("column", "verdict", "r", "reach", "q", "hop", "chance_low", "chance_high", "p", "p_given", "q_given", "r_given"),
+    *("effect", "scale", "near_level", "p_from_tail", "status"),
+)
 
 
 def rank_columns(
@@ -36,7 +39,7 @@ def rank_columns(
     draws: int | None = None,
     seed: int = 0,
     write: bool = False,
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Rank the columns of a table: which have structure on the graph, up to which hop, at which scale.
 
     Parameters
@@ -95,25 +98,17 @@ def rank_columns(
     return table
 
 
-def ranked(results: Results, reach: np.ndarray) -> "pd.DataFrame":
+def ranked(results: Results, reach: np.ndarray) -> pd.DataFrame:
     """The columns of some tests, ranked at their first hop; of several snapshots the last counts."""
-    import pandas as pd
-
-    reading, (free, held) = results.reading, results.made
-    numbers = {"r": free.value, "chance_low": free.low, "chance_high": free.high, "p": free.p, "q": results.q[0]}
-    numbers |= {"p_given": held.p, "q_given": results.q[1], "r_given": held.value}
-    first = {name: array[0, -1, :, 0] for name, array in (numbers | {"verdict": results.verdicts()}).items()}
-    r, low, high = (first[name] for name in ("r", "chance_low", "chance_high"))
-    table = pd.DataFrame({"column": [one.name for one in reading.columns], "hop": reading.hops[0], **first})
-    table["effect"] = (r - (low + high) / 2) / np.where(high > low, high - low, np.nan)
+    reading, arrays = results.reading, variables(results)
+    table = pd.DataFrame({name: array[-1, :, 0] for name, array in arrays.items() if name in COLUMNS})
+    table["column"], table["hop"] = [one.name for one in reading.columns], reading.hops[0]
+    width = table["chance_high"] - table["chance_low"]
+    table["effect"] = (table["r"] - (table["chance_low"] + table["chance_high"]) / 2) / width.where(width > 0)
     table["reach"], table["scale"] = reach, _scale(reading, _chosen(results))
-    for name, array in (("near_level", results.near_level), ("p_from_tail", free.by_tail)):
-        table[name] = array[0, -1, :, 0]
-    table["status"] = results.status[-1, :, 0]
-    table = table[[*SHOWN_FIRST, *(name for name in table if name not in SHOWN_FIRST)]]
     end = np.maximum(table["p"].fillna(2.0), 2 / (LOOKS[0] + 1))
     order = np.lexsort([-table["effect"].abs().fillna(0.0), end])
-    return table.iloc[order].reset_index(drop=True)
+    return table[[*COLUMNS]].iloc[order].reset_index(drop=True)
 
 
 def _chosen(results: Results) -> np.ndarray:
@@ -135,14 +130,11 @@ def _reach(reading: Reading, first: Results, given: Any, draws: int | None, seed
 
 def reach_of(same: np.ndarray, hops: Sequence[Any]) -> np.ndarray:
     """The last of the hops in a row, from the first on, at which each column ``(C, H)`` is the same; 0 for none."""
-    numbers = np.array([0, *(hop if isinstance(hop, int) else at for at, hop in enumerate(hops, start=1))])
-    return numbers[np.cumprod(same, axis=1).sum(axis=1)]
+    return np.array([0, *map(number_of, hops)])[np.cumprod(same, axis=1).sum(axis=1)]
 
 
 def _scale(reading: Reading, chosen: np.ndarray) -> Any:
     """The quarter of the frequencies with the most energy for its size, of the chosen columns at the first hop."""
-    import pandas as pd
-
     found: list[int | None] = [None] * len(reading.columns)
     for at in chosen[:MOST_SCALES].tolist():
         column = reading.columns[at]
@@ -150,9 +142,7 @@ def _scale(reading: Reading, chosen: np.ndarray) -> Any:
         if pairs.n > MOST_NODES or np.count_nonzero(~pairs.basis.is_zero) < LEAST_COMPONENTS:
             continue
         basis, obs = pairs.basis, column.observed(-1, pairs)
-        weighted = np.zeros((pairs.n, obs.width))
-        weighted[pairs.nodes] = obs.values[pairs.nodes] * np.sqrt(pairs.k)[:, None]
-        energy = np.sum(basis.project(weighted) ** 2, axis=1)
+        energy = np.sum(basis.project(obs.values * np.sqrt(pairs.participation)[:, None]) ** 2, axis=1)
         band = level_groups(basis.axis, "band", BANDS)[0][0]
         sums, sizes = (np.bincount(band[band >= 0], some, BANDS) for some in (energy[band >= 0], None))
         found[at] = int(np.argmax(sums / np.maximum(sizes, 1))) + 1

@@ -81,6 +81,11 @@ class Reading:
         return self.strat.hops
 
     @property
+    def times(self) -> tuple[Any, ...]:
+        """Labels of the first axis of values; None where there is one signal and no snapshots."""
+        return self.snapshots or (None,)
+
+    @property
     def is_watched(self) -> bool:
         """Whether the snapshots are layers or epochs of a model, which have no p."""
         return self.snapshot_kind in ("layers", "epochs")
@@ -179,11 +184,10 @@ def with_attributes(strat: Stratification, *signals: Any) -> Stratification:
     known = strat.graph
     if data is None or known.attributes or len(data.obs_names) != known.n_nodes:
         return strat
-    names = np.asarray(data.obs_names).tolist()
+    names, found = np.asarray(data.obs_names).tolist(), copy.copy(strat)
     if known.named or {*map(str, names)} == {*map(str, known.names)}:
         rows = order_of(names, known)
         data = data if (rows == np.arange(len(rows))).all() else data[rows]
-    found = copy.copy(strat)
     found.graph = replace(known, attributes=anndata_attributes(data))
     return found
 

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from spectrata.errors import OptionError
 from spectrata.inputs.readers.objects import is_anndata
@@ -27,23 +28,22 @@ def write_back(
     """
     target = signal if is_anndata(signal) and not is_anndata(graph) else graph
     if is_anndata(target):
-        table = _table(result)
-        facts = {**getattr(result, "attrs", {}), **asked}
-        target.uns[f"{PREFIX}_{verb}"] = {
-            "table": table,
-            "arguments": {name: _storable(value) for name, value in facts.items() if value is not None},
-        }
+        table, facts = _table(result), {**getattr(result, "attrs", {}), **asked}
+        arguments = {name: _storable(value) for name, value in facts.items() if value is not None}
+        target.uns[f"{PREFIX}_{verb}"] = {"table": table, "arguments": arguments}
         if verb == "local":
-            order = _rows_of(target, result)
-            for name, values in _per_node(result).items():
-                target.obs[f"{PREFIX}_{name}"] = _storable(values[order])
+            by_node, cells = _by_node(result), [str(name) for name in target.obs_names]
+            if by_node.index.is_unique and set(by_node.index) == set(cells):  # else cells are in the order of nodes
+                by_node = by_node.loc[cells]
+            for name, values in by_node.items():
+                target.obs[f"{PREFIX}_{name}"] = _storable(values.to_numpy())
         elif "column" in table and set(table["column"]) <= set(target.var_names):
             first = table.drop_duplicates("column").set_index("column").reindex(target.var_names)
             for name in (name for name in OF_COLUMNS if name in first):
                 own = f"{PREFIX}_{verb}_{name}" if verb != "rank_columns" else f"{PREFIX}_{name}"
                 target.var[own] = _storable(first[name])
     elif hasattr(target, "adj") and hasattr(target, "nodes") and verb == "local":
-        for name, values in _per_node(result).items():
+        for name, values in _by_node(result).items():
             for node, value in zip(target.nodes, values.tolist(), strict=True):
                 target.nodes[node][f"{PREFIX}_{name}"] = value
     else:
@@ -67,8 +67,6 @@ def _table(result: Any) -> Any:
 
 def _storable(values: Any) -> Any:
     """Values that anndata can write into a file: texts as categories of objects, of arguments their text."""
-    import pandas as pd
-
     if not hasattr(values, "dtype"):
         plain = isinstance(values, str | int | float) or (isinstance(values, list) and np.ndim(values) == 1)
         return values if plain else str(values)
@@ -86,21 +84,12 @@ def said_given(given: Any) -> str:
     return ", ".join(one if isinstance(one, str) else f"values of shape {np.shape(one)}" for one in several(given))
 
 
-def _rows_of(target: Any, result: Any) -> np.ndarray:
-    """The node of each cell: by name where the result has the cells' names, else in order."""
-    names, nodes = [str(name) for name in target.obs_names], [str(node) for node in result["node"].values]
-    place = {node: row for row, node in enumerate(nodes)}
-    by_name = place.keys() == set(names) and len(place) == len(nodes)
-    return np.array([place[name] for name in names]) if by_name else np.arange(len(nodes))
-
-
-def _per_node(result: Any) -> dict[str, np.ndarray]:
-    """Values of each node at the first hop; of several columns with their names."""
-    one = result.isel(hop=0)
-    if "snapshot" in one.dims:
-        one = one.isel(snapshot=-1)
+def _by_node(result: Any) -> pd.DataFrame:
+    """One row per node, at the first hop and the last snapshot; of several columns with their names."""
+    one = result.isel({dim: at for dim, at in (("hop", 0), ("snapshot", -1)) if dim in result.dims})
     names = [name for name in OF_NODES if name in one]
-    if "column" not in one.dims:
-        return {name: one[name].values for name in names}
-    columns = one["column"].values.tolist()
-    return {f"{column}_{name}": one[name].sel(column=column).values for column in columns for name in names}
+    found = {name: one[name].values for name in names}
+    if "column" in one.dims:
+        places = enumerate(one["column"].values.tolist())
+        found = {f"{column}_{name}": one[name].isel(column=at).values for at, column in places for name in names}
+    return pd.DataFrame(found, index=[str(node) for node in one["node"].values])
