@@ -39,14 +39,12 @@ def smallest_p(
 def two_sided(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Twice the smaller tail that each of some values with probabilities cuts off; undefined ones end both tails."""
     lost = np.isnan(values)
-    outside = float(shares[lost].sum())
-    order = np.argsort(np.where(lost, np.inf, values), kind="stable")[: np.count_nonzero(~lost)]
-    ascending = values[order]
-    reached = np.concatenate([[0.0], np.cumsum(shares[order])])
-    found = np.full(len(values), min(1.0, 2 * outside))
-    upper = reached[-1] - reached[np.searchsorted(ascending, ascending - TIE, side="left")]
-    lower = reached[np.searchsorted(ascending, ascending + TIE, side="right")]
-    found[order] = np.minimum(1.0, 2 * (np.minimum(upper, lower) + outside))
+    order = np.argsort(values, kind="stable")  # undefined ones last
+    ascending, reached = values[order], np.concatenate([[0.0], np.cumsum(shares[order])])
+    upper = reached[len(values) - lost.sum()] - reached[np.searchsorted(ascending, ascending - TIE, side="left")]
+    lower = np.where(lost[order], 0.0, reached[np.searchsorted(ascending, ascending + TIE, side="right")])
+    found = np.empty(len(values))
+    found[order] = np.minimum(1.0, 2 * (np.minimum(upper, lower) + shares[lost].sum()))
     return found
 
 

@@ -34,8 +34,8 @@ LEAST_P = 1e-6
 EXCEEDANCES = (250, 200, 150, 100, 75, 50)  # largest draws that a tail is fitted to
 POOR_FIT = 0.153  # Cramer-von Mises statistic, 5 % point of an exponential tail (Choulakian and Stephens 2001)
 
-Draw = Callable[[int, int, np.ndarray], np.ndarray]  # start, stop, statistics (s,) -> (stop - start, s)
-DrawColumns = Callable[[int, int, np.ndarray], np.ndarray]  # start, stop, columns (c,) -> (stop - start, c, S)
+# start, stop, and statistics (s,) or columns (c,) -> (stop - start, s) or (stop - start, c, S)
+Draw = Callable[[int, int, np.ndarray], np.ndarray]
 # Statistics (s,) -> their values (A, s) under all arrangements, whose probabilities (A,) add up to 1, or None where
 # there are too many of them.
 Counted = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray] | None]
@@ -108,6 +108,15 @@ class Chance:
         found.low[:], found.high[:] = chance_interval(values, np.ones(len(values)) if weights is None else weights)
         return found
 
+    def by_draws(self, where: Any, drawn: np.ndarray, first: int | None = None) -> np.ndarray:
+        """Write p of some tests by draws ``(N, s)``, and the interval of the first; returns the smaller tails (s,)."""
+        upper, lower = tails(self.value[where], drawn)
+        smaller = np.minimum(upper, lower)
+        self.p[where], self.draws[where] = np.minimum(1.0, 2 * (smaller + 1) / (len(drawn) + 1)), len(drawn)
+        self.tail[where] = np.sign(lower - upper)
+        self.low[where], self.high[where] = chance_interval(drawn[:first])
+        return smaller
+
     def near_by_q(self, q: np.ndarray, n_nodes: int = 0) -> np.ndarray:
         """Whether q of tests over columns could pass the level with other orders: q moves with the interval of p.
 
@@ -146,17 +155,17 @@ def run_family(
     result = Chance.unknown(observed.shape, observed)
     if not len(known) or not at:
         return result
-    unclear = known.tolist()  # whose own p is still open
-    for index in known.tolist():
+    unclear = known  # whose own p is still open
+    for index in known:
         if (whole_one := counted(np.array([index]))) is not None:
             result.place([index], Chance.counted(observed[[index]], *whole_one))
-            unclear.remove(index)
+            unclear = unclear[unclear != index]
     every = counted(known) if len(known) > 1 else None
     most = max(FAMILY_NUMBERS // len(known), at[0])
     undecided = len(known) > 1 and every is None
     drawn = np.empty((0, len(observed)))
     for count in at:
-        which = np.array(sorted({*unclear, *(known if undecided else ())}), dtype=int)
+        which = known if undecided else unclear
         if not len(which):
             break
         of_family = min(max(count, PER_STATISTIC * len(known)), most)
@@ -164,7 +173,8 @@ def run_family(
         more = np.full((stop - len(drawn), len(observed)), np.nan)
         more[:, which] = draw(len(drawn), stop, which)
         drawn = np.concatenate([drawn, more])
-        unclear = _own_p(result, np.array(unclear, dtype=int), observed, drawn[:count], n_nodes)
+        smaller = result.by_draws(unclear, drawn[:count, unclear], at[0])
+        unclear = unclear[near(result.p[unclear], smaller, count, 2, n_nodes)]
         if undecided:
             p, below = smallest_p(observed[known], drawn[:of_family, known])
             result.p_family[known], result.near_level[known] = p, near(p, below, of_family, 1, n_nodes)
@@ -182,38 +192,24 @@ def run_family(
     return result
 
 
-def _own_p(into: Chance, which: np.ndarray, observed: np.ndarray, drawn: np.ndarray, n_nodes: int) -> list[int]:
-    """p of some statistics, each by itself, by draws ``(N, S)``; returns those that are near the level."""
-    count = len(drawn)
-    upper, lower = tails(observed[which], drawn[:, which])
-    smaller = np.minimum(upper, lower)
-    into.p[which], into.draws[which] = np.minimum(1.0, 2 * (smaller + 1) / (count + 1)), count
-    into.tail[which] = np.sign(lower - upper)
-    fresh = which[np.isnan(into.low[which])]  # the interval rests on the first look
-    into.low[fresh], into.high[fresh] = chance_interval(drawn[:, fresh])
-    return which[near(into.p[which], smaller, count, 2, n_nodes)].tolist()
-
-
 def chance_interval(drawn: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """The 2.5 and 97.5 % quantiles of draws ``(N, S) -> (2, S)``; undefined draws drop out.
 
     ``weights (N,)`` are in proportion to probabilities, where the draws are all arrangements.
     """
-    if weights is None and np.isfinite(drawn).all():
-        return np.quantile(drawn, CHANCE, axis=0)
-    found = np.full((2, drawn.shape[1]), np.nan)
-    for at, known in enumerate(np.isfinite(drawn.T)):
-        some = drawn[known, at]
-        if len(some) and weights is None:
-            found[:, at] = np.quantile(some, CHANCE)
-        elif len(some) and weights is not None:  # shares that add up to a quantile, up to rounding, reach it
-            ends = np.array(CHANCE) * (1 - 1e-12)
-            found[:, at] = np.quantile(some, ends, weights=weights[known], method="inverted_cdf")
+    found, lost = np.full((2, drawn.shape[1]), np.nan), np.isnan(drawn)
+    some = ~lost.all(axis=0)
+    if weights is None:
+        found[:, some] = (np.nanquantile if lost.any() else np.quantile)(drawn[:, some], CHANCE, axis=0)
+    else:  # shares that add up to a quantile, up to rounding, reach it
+        ends, weights = np.array(CHANCE) * (1 - 1e-12), np.where(lost, 0.0, weights[:, None])[:, some]
+        values = np.where(lost, np.inf, drawn)[:, some]
+        found[:, some] = np.quantile(values, ends, axis=0, weights=weights, method="inverted_cdf")
     return found
 
 
 def run_columns(
-    observed: np.ndarray, draw: DrawColumns, at: tuple[int, ...], steps: tuple[int, ...] = STEPS, jumps: Any = 0.0
+    observed: np.ndarray, draw: Draw, at: tuple[int, ...], steps: tuple[int, ...] = STEPS, jumps: Any = 0.0
 ) -> Chance:
     """Test S statistics of each of C columns, ``observed (C, S)``; orders are the same for every column.
 
@@ -230,11 +226,17 @@ def run_columns(
         if not len(active):
             break
         drawn = np.concatenate([drawn, draw(len(drawn), stop, active)])  # (N, c, S)
-        sides = np.stack(tails(observed[active], drawn))
-        ready = waiting[active] & ((sides.min(axis=0) >= ENOUGH) | (stop >= at[0]))
-        for place, test in zip(*np.nonzero(ready), strict=True):
-            where, own = (active[place], test), (drawn[:, place, test], sides[:, place, test])
-            waiting[where] = not _settle(result, where, observed[where], *own, jumps[where], stop == at[-1])
+        smaller = np.minimum(*tails(observed[active], drawn))
+        ready = waiting[active] & ((smaller >= ENOUGH) | (stop >= at[0]))
+        for place, test in np.argwhere(ready):
+            column, own, few = active[place], drawn[:, place, test], smaller[place, test] < FEW
+            fitted = tail_p(observed[column, test], own) if few and jumps[column, test] <= np.std(own) else np.nan
+            waiting[column, test] = few and np.isnan(fitted) and stop < at[-1]  # no tail fits, and more can be drawn
+            if not waiting[column, test]:
+                where = [column], [test]
+                result.by_draws(where, own[:, None])
+                result.by_tail[where] = np.isfinite(fitted)
+                result.p[where] = fitted if np.isfinite(fitted) else result.p[where]
         done = ~waiting[active].any(axis=1)
         for place in np.flatnonzero(done):  # p of a column's tests as one family
             known = np.flatnonzero(np.isfinite(observed[active[place]]))
@@ -245,22 +247,6 @@ def run_columns(
             result.p_family[own] = np.where(result.by_tail[own], np.minimum(1.0, len(known) * result.p[own]), family)
         active, drawn = active[~done], drawn[:, ~done]
     return result
-
-
-def _settle(
-    into: Chance, where: Any, value: float, drawn: np.ndarray, sides: np.ndarray, jump: float, last: bool
-) -> bool:
-    """Write p of one test; not where its draws are too few, no tail fits, and more can be drawn."""
-    smaller = sides.min()
-    p = min(1.0, 2 * (smaller + 1) / (len(drawn) + 1))
-    fitted = tail_p(value, drawn) if smaller < FEW and jump <= np.std(drawn) else np.nan
-    if smaller < FEW and np.isnan(fitted) and not last:
-        return False
-    into.by_tail[where] = np.isfinite(fitted)
-    into.p[where], into.draws[where] = fitted if into.by_tail[where] else p, len(drawn)
-    into.tail[where] = np.sign(sides[1] - sides[0])
-    into.low[where], into.high[where] = chance_interval(drawn[:, None])[:, 0]
-    return True
 
 
 def tail_p(value: float, drawn: np.ndarray) -> float:
