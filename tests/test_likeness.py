@@ -106,7 +106,7 @@ def test_permuted_values_are_those_of_permuted_signals(width, given):
         statistics = [Likeness(), *shares(pairs)]
         for order, *drawn in zip(made, *(one.permuted(obs, made) for one in statistics), strict=True):
             permuted = obs.values[order]
-            permuted = permuted if known is None else permuted - known.basis @ (known.basis.T @ permuted)
+            permuted = permuted if known is None else permuted - known @ (known.T @ permuted)
             expected = [one.value(observe(permuted, pairs, EPS)) for one in statistics]
             np.testing.assert_allclose(drawn, expected, atol=1e-11)
         np.testing.assert_allclose(by_sums(obs, made), Statistic.permuted(Likeness(), obs, made), atol=1e-11)

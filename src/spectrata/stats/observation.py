@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from spectrata.core.operators import Laplacian
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.kernels.backend import NUMPY, Backend, backend_of
-from spectrata.stats.nulls.given import EXPLAINED, CovariateBasis
+from spectrata.stats.nulls.given import EXPLAINED, residual
 
 BATCH = 2**17  # numbers of a batch of permuted values: a megabyte stays in the cache
 RANDOM_WALK = "random_walk"
@@ -29,9 +29,6 @@ class Pairs:
     """The pairs of nodes at one hop (or interval of distance), among the n rows that are tested."""
 
     stratum: Stratum  # on all n rows
-    nodes: np.ndarray  # (m,) rows with a pair; the others take no part
-    ends: np.ndarray  # (e, 2) both ends of every pair, as positions among nodes
-    weights: np.ndarray  # (e,)
     basis_of: Any = None  # makes the eigenbasis of the stratum, where it is kept elsewhere
     backend: Backend = NUMPY  # where many pairs are summed
 
@@ -43,6 +40,21 @@ class Pairs:
     @property
     def nbytes(self) -> int:
         return 4 * int(self.ends.nbytes + self.weights.nbytes)
+
+    @cached_property
+    def nodes(self) -> np.ndarray:
+        """Rows with a pair, shape (m,); the others take no part."""
+        return np.flatnonzero(self.stratum.counts)
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """Both ends of every pair, as positions among nodes, shape (e, 2)."""
+        return (np.cumsum(self.stratum.counts > 0) - 1)[self.stratum.edges]
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """Weight of every pair, shape (e,)."""
+        return np.ones(self.stratum.n_edges) if self.stratum.weights is None else self.stratum.weights
 
     @cached_property
     def matrix(self) -> Any:
@@ -63,12 +75,12 @@ class Pairs:
 
     @cached_property
     def participation(self) -> np.ndarray:
-        """Sum of the weights of each row's pairs, shape (n,)."""
-        return np.bincount(self.nodes[self.ends.ravel()], np.repeat(self.weights, 2), self.n)
+        """Sum of the weights of each row's pairs, W 1, shape (n,)."""
+        return np.bincount(self.stratum.edges.ravel(), np.repeat(self.weights, 2), self.n)
 
     @cached_property
     def k(self) -> np.ndarray:
-        """Participation W 1 of the nodes that have a pair, shape (m,)."""
+        """The same of the nodes that have a pair, shape (m,)."""
         return self.participation[self.nodes]
 
     @cached_property
@@ -97,39 +109,13 @@ class Pairs:
 
 def pairs_of(strat: Stratification, hop: Any, rows: np.ndarray | None = None) -> Pairs:
     """The pairs of a hop among some nodes, by default all; those of all nodes are kept with the stratification."""
-
-    backend = backend_of(None, strat.computing.device)
-
-    def make() -> Pairs:
-        return _pairs(strat.strata.at(hop), lambda: strat.basis(hop, RANDOM_WALK), backend)
-
+    backend, basis = backend_of(None, strat.computing.device), partial(strat.basis, hop, RANDOM_WALK)
     if rows is None or len(rows) == strat.graph.n_nodes:
-        return strat.remember(("pairs", hop, backend), make)
+        return strat.remember(("pairs", hop, backend), lambda: Pairs(strat.strata.at(hop), basis, backend))
     stratum = strat.strata.at(hop)
-    place = np.full(stratum.n_nodes, -1)
-    place[rows] = np.arange(len(rows))
-    edges = place[stratum.edges]
-    kept = (edges >= 0).all(axis=1)
+    kept = np.isin(stratum.edges, rows).all(axis=1)
     weights = None if stratum.weights is None else stratum.weights[kept]
-    return _pairs(Stratum(hop, len(rows), edges[kept], weights), None, backend)
-
-
-def _pairs(stratum: Stratum, basis_of: Any, backend: Backend) -> Pairs:
-    nodes = np.flatnonzero(np.bincount(stratum.edges.ravel(), minlength=stratum.n_nodes))
-    place = np.empty(stratum.n_nodes, dtype=np.int64)
-    place[nodes] = np.arange(len(nodes))
-    weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
-    return Pairs(stratum, nodes, place[stratum.edges], weights, basis_of, backend)
-
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """Participation k and q covariates Q without the constant, with W the weights of the pairs."""
-
-    rows: np.ndarray  # (1 + 3 q, n): k, Q, W Q, k Q
-    within: np.ndarray  # (q, q): Q^T W Q
-    within_k: np.ndarray  # (q, q): Q^T k Q
-    ends: np.ndarray  # (q,): Q^T k
+    return Pairs(Stratum(hop, len(rows), np.searchsorted(rows, stratum.edges[kept]), weights), None, backend)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +127,9 @@ class Observation:
     values: np.ndarray
     pairs: Pairs
     rounding: np.ndarray  # () or (d,): differences below it are rounding of the input
-    given: CovariateBasis | None = None  # permuted residuals are multiplied by I - H again (Freedman and Lane 1983)
+    given: np.ndarray | None = (
+        None  # covariate basis: permuted residuals are multiplied by I - H again (Freedman and Lane 1983)
+    )
     separate: bool = False  # whether every column is a signal of its own
     table: "Observation | None" = None  # whose columns these are
 
@@ -159,23 +147,21 @@ class Observation:
         return self.values @ self.values.T
 
     @cached_property
-    def sums(self) -> "Sums":
-        """What r of every order is summed with."""
+    def sums(self) -> np.ndarray:
+        """What r of every order is summed with, ``(1 + 3 q, n)``: k, q covariates Q without the constant, W Q, k Q."""
         if self.table is not None:
             return self.table.sums
         pairs, k = self.pairs, self.pairs.participation
-        basis = np.empty((self.n, 0)) if self.given is None else self.given.basis[:, 1:]  # x has mean 0 in every order
+        basis = np.empty((self.n, 0)) if self.given is None else self.given[:, 1:]  # x has mean 0 in every order
         weighted = np.zeros_like(basis)
         weighted[pairs.nodes] = pairs.matrix @ basis[pairs.nodes]
-        rows = np.ascontiguousarray(np.column_stack([k, basis, weighted, k[:, None] * basis]).T)
-        return Sums(rows, basis.T @ weighted, basis.T @ (k[:, None] * basis), basis.T @ k)
+        return np.ascontiguousarray(np.column_stack([k, basis, weighted, k[:, None] * basis]).T)
 
     @cached_property
-    def there(self) -> tuple[Any, Any, Any, Any]:
-        """Edges, their weights, the rows of ``sums`` and the values where the backend of the pairs keeps arrays."""
-        arrays = (self.pairs.stratum.edges, self.pairs.weights, self.sums.rows, self.values)
-        first, second, third, fourth = (self.pairs.backend.asarray(array) for array in arrays)
-        return first, second, third, fourth
+    def there(self) -> tuple[Any, ...]:
+        """Edges, their weights, ``sums`` and the values where the backend of the pairs keeps arrays."""
+        arrays = (self.pairs.stratum.edges, self.pairs.weights, self.sums, self.values)
+        return tuple(map(self.pairs.backend.asarray, arrays))
 
     @cached_property
     def squared(self) -> np.ndarray:
@@ -192,10 +178,10 @@ class Observation:
         """Root mean square of the values: of the signal, or of every column."""
         return np.sqrt(self.squares / (self.n if self.separate else self.values.size))
 
-    def beyond(self, given: CovariateBasis) -> "Observation":
+    def beyond(self, given: np.ndarray) -> "Observation":
         """The residual of the signal after the covariates."""
         least = np.maximum(self.rounding, EXPLAINED * self.size)
-        return Observation(given.residual(self.values), self.pairs, least, given, self.separate)
+        return Observation(residual(given, self.values), self.pairs, least, given, self.separate)
 
     @property
     def is_explained(self) -> np.ndarray:
@@ -230,7 +216,7 @@ def moved(obs: Observation, orders: np.ndarray | None = None) -> Ends:
         values = obs.values[rows.T if everyone else rows[:, pairs.nodes].T].reshape(len(pairs.nodes), -1)
     else:
         whole = obs.values[rows.T].reshape(obs.n, -1)
-        basis = obs.given.basis[:, 1:]  # residuals have mean 0 in every order
+        basis = obs.given[:, 1:]  # residuals have mean 0 in every order
         fitted = basis.T @ whole
         values = whole - basis @ fitted if everyone else whole[pairs.nodes] - basis[pairs.nodes] @ fitted
     values -= (pairs.k @ values) / pairs.total

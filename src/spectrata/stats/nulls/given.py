@@ -26,25 +26,6 @@ EXPLAINED = 1e-10  # share of a signal's length below which nothing is left of i
 
 
 @dataclass(frozen=True, eq=False)
-class CovariateBasis:
-    """Covariates of n nodes at one hop: orthonormal columns (n, q) that span them and the constant."""
-
-    basis: np.ndarray
-
-    @property
-    def leaves_nothing(self) -> bool:
-        """Whether the nodes are too few for so many covariates."""
-        return len(self.basis) - self.basis.shape[1] < LEAST_FREEDOM
-
-    def residual(self, values: np.ndarray) -> np.ndarray:
-        """e = (I - H) values, shape (n, d); twice, so that rounding leaves nothing of the covariates."""
-        if self.leaves_nothing:
-            return np.zeros_like(values)
-        left = values - self.basis @ (self.basis.T @ values)
-        return left - self.basis @ (self.basis.T @ left)
-
-
-@dataclass(frozen=True, eq=False)
 class Covariates:
     """The covariates of ``given=``, on the rows that are tested."""
 
@@ -54,15 +35,15 @@ class Covariates:
     by_participation: bool = False  # whether log(1 + k) of the tested hop is a further column
     note: str = ""  # what was left out
 
-    def at(self, participation: np.ndarray) -> CovariateBasis:
-        """The covariates of a hop with participation ``k (n,)``."""
+    def at(self, participation: np.ndarray) -> np.ndarray:
+        """Orthonormal columns (n, q) that span the constant, first, and the covariates of a hop with ``k (n,)``."""
         own = [np.log1p(participation)[:, None]] if self.by_participation else []
-        return CovariateBasis(independent(np.column_stack([self.numbers, *own])))
+        return independent(np.column_stack([self.numbers, *own]))
 
     def why_untested(self, participation: np.ndarray) -> str:
         """Why a signal has no test given the covariates at a hop where its residual is zero."""
         name = DEGREE if self.name == DEGREE else "the covariates"
-        few = self.at(participation).leaves_nothing
+        few = leaves_nothing(self.at(participation))
         return f"too few nodes to account for {name}" if few else f"a function of {name}"
 
     def of(self, rows: np.ndarray) -> "Covariates":
@@ -87,6 +68,19 @@ def independent(columns: np.ndarray) -> np.ndarray:
     rank = int(np.count_nonzero(np.abs(np.diag(triangle)) > DEPENDENT))
     basis = basis[:, :rank] - constant @ (constant.T @ basis[:, :rank])
     return np.column_stack([constant, np.linalg.qr(basis)[0]])
+
+
+def leaves_nothing(basis: np.ndarray) -> bool:
+    """Whether the nodes are too few for so many covariates."""
+    return len(basis) - basis.shape[1] < LEAST_FREEDOM
+
+
+def residual(basis: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """e = (I - H) values, shape (n, d); twice, so that rounding leaves nothing of the covariates."""
+    if leaves_nothing(basis):
+        return np.zeros_like(values)
+    left = values - basis @ (basis.T @ values)
+    return left - basis @ (basis.T @ left)
 
 
 def read_given(given: Any, strat: Stratification, table: Signal | None = None) -> Covariates:
@@ -114,9 +108,7 @@ def read_given(given: Any, strat: Stratification, table: Signal | None = None) -
             pieces += _pieces_of(one, graph, table)
             names.append(_name_of(one))
     categories = [piece for piece in pieces if piece.ndim == 1]
-    blocks = np.zeros(n, dtype=np.int64)
-    for code in categories:
-        _, blocks = np.unique(np.column_stack([blocks, code]), axis=0, return_inverse=True)
+    _, blocks = np.unique(np.column_stack([np.zeros(n, dtype=int), *categories]), axis=0, return_inverse=True)
     if has_degree:
         blocks = degree_runs(degree, blocks)
     if names:

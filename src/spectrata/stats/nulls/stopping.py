@@ -229,12 +229,13 @@ def run_columns(
         smaller = np.minimum(*tails(observed[active], drawn))
         ready = waiting[active] & ((smaller >= ENOUGH) | (stop >= at[0]))
         for place, test in np.argwhere(ready):
-            column, own, few = active[place], drawn[:, place, test], smaller[place, test] < FEW
-            fitted = tail_p(observed[column, test], own) if few and jumps[column, test] <= np.std(own) else np.nan
+            column, values, few = active[place], drawn[:, place, test], smaller[place, test] < FEW
+            has_tail = few and jumps[column, test] <= np.std(values)
+            fitted = tail_p(observed[column, test], values) if has_tail else np.nan
             waiting[column, test] = few and np.isnan(fitted) and stop < at[-1]  # no tail fits, and more can be drawn
             if not waiting[column, test]:
                 where = [column], [test]
-                result.by_draws(where, own[:, None])
+                result.by_draws(where, values[:, None])
                 result.by_tail[where] = np.isfinite(fitted)
                 result.p[where] = fitted if np.isfinite(fitted) else result.p[where]
         done = ~waiting[active].any(axis=1)

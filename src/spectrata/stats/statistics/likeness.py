@@ -9,11 +9,12 @@ At K = 1 it is the assortativity coefficient of numbers, and for labels adjusted
 
 import numpy as np
 
+from spectrata.core.strata import Stratum
 from spectrata.kernels import arrays, threads
 from spectrata.kernels.backend import NUMPY, to_numpy
 from spectrata.kernels.edge_sums import pair_products
 from spectrata.stats.nulls.orders import order_batches
-from spectrata.stats.observation import LARGE_PAIRS, Ends, Observation, moved
+from spectrata.stats.observation import LARGE_PAIRS, Ends, Observation, Pairs, moved
 
 GRAM_WIDTH = 12  # columns from which on inner products of rows are read instead of made again for every order
 GRAM_NODES = 6_000
@@ -72,16 +73,18 @@ def by_sums(obs: Observation, orders: np.ndarray) -> np.ndarray:
 
     With covariates Q and y = x - Q Q^T x, every sum over y is one over x less sums over Q^T x.
     """
-    pairs, known, wide = obs.pairs, obs.sums, is_wide(obs)
-    away, q = pairs.backend != NUMPY, len(known.ends)
+    pairs, sums, wide, away = obs.pairs, obs.sums, is_wide(obs), obs.pairs.backend != NUMPY
+    q = len(sums) // 3
+    k, basis, weighted, weighted_k = np.split(sums, [1, 1 + q, 1 + 2 * q])
+    within, within_k, basis_ends = basis @ weighted.T, basis @ weighted_k.T, basis @ k[0]
     total = (lambda each: each) if obs.separate else (lambda each: each.sum(axis=1))
     found = np.empty((len(orders), obs.width) if obs.separate else len(orders))
     if away:
         add, step = _on_device, arrays.BLOCK // obs.values.size
     elif wide:
-        add, step = _of_wide, BY_SUMS // (known.rows.size + len(pairs.ends))
+        add, step = _of_wide, BY_SUMS // (sums.size + len(pairs.ends))
     elif obs.separate:
-        add, step = _of_columns, BY_SUMS // known.rows.size
+        add, step = _of_columns, BY_SUMS // sums.size
     else:
         add, step = _of_signal, max(BY_SUMS // obs.n, min(LANES, MOST_LANES // obs.values.size))
     step = max(1, step)
@@ -91,9 +94,9 @@ def by_sums(obs: Observation, orders: np.ndarray) -> np.ndarray:
         made, products, lengths = add(obs, part)
         made = made.reshape(-1, len(part), obs.width).transpose(1, 0, 2)  # (B, 1 + 3 q, d)
         ends, left, by_pair, by_k = np.split(made, [1, 1 + q, 1 + 2 * q], axis=1)
-        common = (ends[:, 0] - np.einsum("q,bqd->bd", known.ends, left)) ** 2 / pairs.total
-        cross = total(2 * products) - total(2 * _inner(left, by_pair) - _inner(left, known.within @ left) + common)
-        variation = total(lengths) - total(2 * _inner(left, by_k) - _inner(left, known.within_k @ left) + common)
+        common = (ends[:, 0] - np.einsum("q,bqd->bd", basis_ends, left)) ** 2 / pairs.total
+        cross = total(2 * products) - total(2 * _inner(left, by_pair) - _inner(left, within @ left) + common)
+        variation = total(lengths) - total(2 * _inner(left, by_k) - _inner(left, within_k @ left) + common)
         clear = variation > np.maximum(obs.rounding**2 * pairs.total, CANCELLED * total(lengths))
         found[start : start + step] = cross / np.where(clear, variation, np.nan)
 
@@ -107,13 +110,13 @@ def by_sums(obs: Observation, orders: np.ndarray) -> np.ndarray:
     return found
 
 
-# Under B orders of x: the rows of ``obs.sums`` times x, the sum of w x(i) x(j) over pairs, and the sum of k x^2.
+# Under B orders of x: ``obs.sums @ x``, the sum of w x(i) x(j) over pairs, and the sum of k x^2.
 Parts = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def _of_signal(obs: Observation, part: np.ndarray) -> Parts:
     """Orders side by side."""
-    edges, rows = obs.pairs.stratum.edges, obs.sums.rows
+    edges, rows = obs.pairs.stratum.edges, obs.sums
     x = obs.values.take(part.T, axis=0).reshape(obs.n, -1)  # (n, B d)
     products = pair_products(edges, obs.pairs.weights, np.arange(obs.n)[None], x).reshape(len(part), -1)
     return rows @ x, products, np.einsum("n,nf,nf->f", rows[0], x, x, optimize=False).reshape(len(part), -1)
@@ -130,18 +133,19 @@ def _of_wide(obs: Observation, part: np.ndarray) -> Parts:
     """Inner products of wide vectors are read, so that the cost of an order hardly depends on the width."""
     x, y = (part[:, end] for end in obs.pairs.stratum.edges.T)
     products = (obs.gram.ravel()[x * obs.n + y] @ obs.pairs.weights)[:, None]  # (B, 1): tr x^T W x / 2
-    return _moved_back(obs, part) @ obs.values, products, (np.diag(obs.gram)[part] @ obs.sums.rows[0])[:, None]
+    return _moved_back(obs, part) @ obs.values, products, (np.diag(obs.gram)[part] @ obs.sums[0])[:, None]
 
 
 def _moved_back(obs: Observation, part: np.ndarray) -> np.ndarray:
     """The rows of ``obs.sums`` under the inverse orders, all of the first row first: ``((1 + 3 q) B, n)``."""
     back = np.empty_like(part)
     np.put_along_axis(back, part, np.broadcast_to(np.arange(obs.n), part.shape), axis=1)
-    return obs.sums.rows.take(back.ravel(), axis=1).reshape(-1, obs.n)
+    return obs.sums.take(back.ravel(), axis=1).reshape(-1, obs.n)
 
 
 def _on_device(obs: Observation, part: np.ndarray) -> Parts:
-    found = arrays.permuted_sums(*obs.there, obs.pairs.backend.asarray(part))
+    edges, weights, sums, values = obs.there
+    found = arrays.permuted_sums(edges, weights, sums, values, obs.pairs.backend.asarray(part))
     made, products, lengths = map(to_numpy, found)
     return made, products.reshape(len(part), -1), lengths.reshape(len(part), -1)
 
@@ -181,16 +185,15 @@ class LocalLikeness:
         self.nodes, self.matrix, self.k = pairs.nodes, pairs.matrix, pairs.k
         centred = obs.values - self.k @ obs.values[self.nodes] / pairs.total
         self.own = centred[self.nodes]  # (m, d)
-        self.variation = float(self.k @ np.sum(self.own**2, axis=1))
+        variation = float(self.k @ np.sum(self.own**2, axis=1))
+        self.variation = variation if variation > obs.rounding**2 * pairs.total else np.nan
         self.moving = centred if residual is None else residual
         self.staying = None if residual is None else (centred - residual)[self.nodes]
-        self.is_defined = bool(self.variation > obs.rounding**2 * pairs.total)
-        variation = self.variation if self.is_defined else np.nan
-        self.value = np.sum(self.own * (self.matrix @ self.own), axis=1) / variation  # r_i, (m,)
-        length, spread = np.linalg.norm(self.own, axis=1), np.sqrt(variation / self.k.sum())
+        self.value = np.sum(self.own * (self.matrix @ self.own), axis=1) / self.variation  # r_i, (m,)
+        length, spread = np.linalg.norm(self.own, axis=1), np.sqrt(self.variation / pairs.total)
         # A size of r_i for each node, so that ties are told at the same scale; NaN for a node at the mean.
         known = length > np.maximum(obs.rounding, 1e-13)
-        self.unit = np.where(known, length * self.k * spread / variation, np.nan)
+        self.unit = np.where(known, length * self.k * spread / self.variation, np.nan)
 
     def permuted(self, start: int, stop: int, some: np.ndarray, seed: int) -> np.ndarray:
         """r_i over its unit for some nodes, by position, under orders ``start`` to ``stop - 1``: ``(B, s)``."""
@@ -213,3 +216,37 @@ class LocalLikeness:
             sums += weight[:, :, None] * (self.moving[drawn[:, nodes].T] - self.moving[nodes][:, None])  # (s, B, d)
             found[part] = np.einsum("sd,sbd->bs", self.own[some], sums)
         return found / (self.unit[some] * self.variation)
+
+
+def same_node(n: int) -> Pairs:
+    """Hop 0: every node with itself; both ends of a pair add to W."""
+    return Pairs(Stratum(0, n, np.repeat(np.arange(n), 2).reshape(n, 2), np.full(n, 0.5)))
+
+
+class Agreement:
+    """r_K of signals that move, such as surrogates, with C signals that stay, ``fixed (n, d, C)``.
+
+    Differences below ``rounding`` are rounding, in both signals. Given covariates, ``fixed`` holds residuals, and
+    signals that move are multiplied by I - H again.
+    """
+
+    def __init__(self, pairs: Pairs, fixed: np.ndarray, rounding: float = 0.0, given: np.ndarray | None = None) -> None:
+        self.pairs, self.rounding, self.given = pairs, rounding, given
+        centred, self.size = self._centred(fixed)
+        self.form = (pairs.matrix @ centred.reshape(len(centred), -1)).reshape(-1, fixed.shape[2])  # (m d, C)
+
+    def of(self, moving: np.ndarray) -> np.ndarray:
+        """r of signals ``(n, d, B)`` with every fixed one, shape (B, C); NaN where one has no variance."""
+        if self.given is not None:
+            whole = moving.reshape(len(moving), -1)
+            moving = (whole - self.given @ (self.given.T @ whole)).reshape(moving.shape)
+        centred, size = self._centred(moving)
+        products = centred.reshape(-1, centred.shape[2]).T @ self.form
+        return products / (size[:, None] * self.size[None, :])
+
+    def _centred(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Signals ``(n, d, B)`` at the nodes, less their endpoint means, and their norms in k ``(B,)``."""
+        some, k, total = values[self.pairs.nodes], self.pairs.k, self.pairs.total
+        some = some - (k @ some.reshape(len(some), -1) / total).reshape(some.shape[1:])
+        size = np.sqrt(np.einsum("m,mdb,mdb->b", k, some, some, optimize=False))
+        return some, np.where(size > self.rounding * np.sqrt(total), size, np.nan)

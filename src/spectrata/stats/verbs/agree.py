@@ -16,12 +16,12 @@ from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.readers.objects import is_anndata
 from spectrata.stats.labelled import labelled, of_tests
 from spectrata.stats.nulls.correction import over_columns
-from spectrata.stats.nulls.given import EXPLAINED, CovariateBasis, Covariates, is_by_number, read_given
+from spectrata.stats.nulls.given import EXPLAINED, Covariates, is_by_number, read_given, residual
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.stopping import LEVEL, MANY, Chance, looks, run_columns, run_family
 from spectrata.stats.nulls.surrogates import LEAST_EFFECTIVE, Surrogates
 from spectrata.stats.observation import NO_VARIANCE, Pairs, pairs_of
-from spectrata.stats.statistics.agreement import Agreement, same_node
+from spectrata.stats.statistics.likeness import Agreement, same_node
 from spectrata.stats.testing import verdicts
 from spectrata.stats.verbs.reading import Reading, read, stratify, with_attributes
 from spectrata.stats.verbs.write_back import said_given, write_back
@@ -170,7 +170,7 @@ class Signals:
     many: np.ndarray  # (n, d, C)
     rounding: float
     hops: tuple[int, ...]  # their places among all hops
-    given: CovariateBasis | None = None
+    given: np.ndarray | None = None
     draw: Any = None  # start, stop -> the one under a null, (n, d, stop - start)
     effective: float = np.inf  # components of the one
 
@@ -211,11 +211,11 @@ def _parts(signals: Signals, ends: Sequence[Pairs], covariates: Covariates) -> l
     """What the covariates leave of both signals; hops whose participation adds nothing to them share one part."""
     n = len(signals.one)
     common, own = covariates.at(np.zeros(n)), [covariates.at(one.participation) for one in ends]
-    shared = tuple(at for at, one in enumerate(own) if one.basis.shape[1] == common.basis.shape[1])
+    shared = tuple(at for at, one in enumerate(own) if one.shape[1] == common.shape[1])
     groups = [(shared, common)] * bool(shared) + [((at,), one) for at, one in enumerate(own) if at not in shared]
     error, found = max(signals.rounding, EXPLAINED), []
     for hops, basis in groups:
-        one, many = (basis.residual(x.reshape(n, -1)).reshape(x.shape) for x in (signals.one, signals.many))
+        one, many = (residual(basis, x.reshape(n, -1)).reshape(x.shape) for x in (signals.one, signals.many))
         found.append(Signals(one, many, error, hops, basis))
     return found
 

@@ -139,7 +139,7 @@ def _tested(
     """Both tests of every node with a pair at one hop, arrays (m,), with its status and its side of the mean."""
     pairs, likeness = obs.pairs, LocalLikeness(obs)
     unknown, side = Chance.unknown(likeness.value.shape), likeness.own[:, 0]
-    if not likeness.is_defined:
+    if np.isnan(likeness.variation):
         return unknown, unknown, NO_VARIANCE, side
     free, status = _chance(likeness, at, seed), np.where(np.isnan(likeness.unit), "at the mean of all ends", "ok")
     if not covariates.name:
