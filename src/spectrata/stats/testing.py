@@ -40,48 +40,39 @@ class Cell(NamedTuple):
     statistic: Statistic
 
 
-class Outcome(NamedTuple):
-    """Both tests of some statistics: free, and given covariates."""
-
-    chance: Chance
-    given: Chance
-
-
 def run_tests(
     cells: Sequence[Cell], covariates: Covariates, at: tuple[int, ...], seed: int, columns: int = 1
-) -> Outcome:
+) -> tuple[Chance, Chance]:
     """Test S cells on the same rows, at the numbers of orders in ``at``; without any there is no p.
 
     Cells of one signal are a family of hops, snapshots and statistics: arrays (S,). Where every one of C columns is a
-    signal of its own, each column is a family: arrays (C, S). A signal may be one of so many ``columns``.
+    signal of its own, each column is a family: arrays (C, S). A signal may be one of so many ``columns``. Returns the
+    free test and the one given covariates.
     """
     chance = _against(cells, None, at, seed, columns)
     if not covariates.name:
-        return Outcome(chance, Chance.unknown(chance.value.shape))
+        return chance, Chance.unknown(chance.value.shape)
     given = {pairs: covariates.at(pairs.participation) for pairs in {cell.obs.pairs for cell in cells}}
     beyond = {obs: obs.beyond(given[obs.pairs]) for obs in {cell.obs for cell in cells}}
     left = [Cell(beyond[cell.obs], cell.statistic) for cell in cells]
-    return Outcome(chance, _against(left, covariates.blocks, at, seed, columns))
+    return chance, _against(left, covariates.blocks, at, seed, columns)
 
 
 def _against(cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ...], seed: int, columns: int) -> Chance:
     """Values of cells, and their chance under orders of all rows or within blocks."""
     value = np.stack([cell.statistic.value(cell.obs) for cell in cells], axis=-1)
     n, within = cells[0].obs.n, None if blocks is None else block_orders(blocks)
-    lanes = max(LANES, 8 * BATCH // n)
+    lanes, separate = max(LANES, 8 * BATCH // n), cells[0].obs.separate
 
-    def draw_columns(start: int, stop: int, columns: np.ndarray) -> np.ndarray:  # -> (B, c, S)
-        found = np.empty((stop - start, len(columns), len(cells)))
+    def draw(start: int, stop: int, which: np.ndarray) -> np.ndarray:  # -> (B, s), or of some columns (B, c, S)
+        found = np.empty((stop - start, len(which), *[len(cells)] * separate))
         for part, made in order_batches(seed, n, start, stop, blocks):
-            for (place, cell), first in product(enumerate(cells), range(0, len(columns), lanes)):
-                some = cell.obs.columns(columns[first : first + lanes])
+            if not separate:
+                found[part] = evaluate([cells[index] for index in which], made)
+                continue
+            for (place, cell), first in product(enumerate(cells), range(0, len(which), lanes)):
+                some = cell.obs.columns(which[first : first + lanes])
                 found[part, first : first + lanes, place] = cell.statistic.permuted(some, made)
-        return found
-
-    def draw(start: int, stop: int, which: np.ndarray) -> np.ndarray:  # -> (B, s)
-        found = np.empty((stop - start, len(which)))
-        for part, made in order_batches(seed, n, start, stop, blocks):
-            found[part] = evaluate([cells[index] for index in which], made)
         return found
 
     def counted(which: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -89,11 +80,11 @@ def _against(cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ..
         values = some[0].obs.values  # snapshots are permuted together: those of a family are not counted
         if blocks is None and values.shape[1] <= WIDE and all(np.array_equal(one.obs.values, values) for one in some):
             found = arrangements(values, np.unique(np.concatenate([one.obs.pairs.nodes for one in some])))
-        return None if found is None else (evaluate(some, found.orders), found.weights)
+        return None if found is None else (evaluate(some, found[0]), found[1])
 
-    if cells[0].obs.separate:
+    if separate:
         jumps = np.stack([largest_pair(cell.obs) for cell in cells], axis=-1)
-        return run_columns(value, draw_columns, at, jumps=jumps)
+        return run_columns(value, draw, at, jumps=jumps)
     return run_family(value, draw, at, n, counted, columns)
 
 
@@ -126,21 +117,24 @@ def verdicts(
     p, tail, p_given, tail_given = map(np.asarray, (p, tail, p_given, tail_given))
     first, second = p <= LEVEL, p_given <= LEVEL  # NaN does not reject
     side, side_given = sides or (alike(tail), alike(tail_given))
-    words: list[tuple[Any, Any]] = [
-        (np.isnan(p), "not tested"),
-        (first & second & (tail == tail_given) if given else first, side),
-        (first & second, f"reversed given {given}"),
-        (first, f"not beyond {given}"),
-        (second, np.char.add(side_given, f" only given {given}")),
+    conditions = [
+        np.isnan(p),
+        (first & second & (tail == tail_given)) if given else first,
+        first & second,
+        first,
+        second,
     ]
-    return np.select([when for when, _ in words], [word for _, word in words], "chance")
+    only = np.char.add(side_given, f" only given {given}")
+    words = ["not tested", side, f"reversed given {given}", f"not beyond {given}", only]
+    return np.select(conditions, words, "chance")
 
 
 class Results:
-    """The tests of a reading: ``made`` has arrays (S, T, C, H) of S statistics, r first; NaN where none was made.
+    """The tests of a reading: arrays (S, T, C, H) of S statistics, r first; NaN where no test was made.
 
-    ``facts`` has participation, the share between parts and Moran's I (T, C, H), ``q`` the false discovery rates of
-    both tests. Shares are tested where they are wanted and can be had; ``left_out`` says what was not.
+    ``free`` are those against permutation, ``held`` those given covariates, ``made`` both. ``facts`` has participation,
+    the share between parts and Moran's I (T, C, H), ``q`` the false discovery rates of both tests. Shares are tested
+    where they are wanted and can be had; ``left_out`` says what was not.
     """
 
     def __init__(self, reading: Reading, given: Any, draws: int | None, seed: int, with_shares: bool = False) -> None:
@@ -153,7 +147,8 @@ class Results:
         self.given = self.covariates.name  # "degree", "covariates" or ""
         self.reading, self.with_shares = reading, with_shares
         shape = (len(STATISTICS), len(reading.columns[0].values), len(reading.columns), len(reading.hops))
-        self.made, self.left_out = Outcome(Chance.unknown(shape), Chance.unknown(shape)), ""
+        self.free, self.held = self.made = Chance.unknown(shape), Chance.unknown(shape)
+        self.left_out = ""
         self.facts = {name: np.full(shape[1:], np.nan) for name in ("participation", "between_parts", "moran")}
         self.complete = np.zeros(shape[2:], dtype=bool)
         self.n_pairs, self.status = np.zeros(shape[2:], dtype=np.int64), np.full(shape[1:], "ok", dtype=object)
@@ -169,16 +164,15 @@ class Results:
         self.q = tuple(np.moveaxis(over_columns(np.moveaxis(one.p_family, 2, 0)), 0, 2) for one in self.made)
         for chance, q in zip(self.made, self.q, strict=True) if reading.separate and shape[2] > 1 else ():
             chance.near_level[:] = chance.near_by_q(q, n)
-        self.draws = int(self.made.chance.draws.max(initial=0))  # the most behind any p
+        self.draws = int(self.free.draws.max(initial=0))  # the most behind any p
         # Corrected p that verdicts rest on: q where columns are tested one by one.
         self.decides = self.q if reading.separate else tuple(one.p_family for one in self.made)
-        self.near_level = self.made.chance.near_level | self.made.given.near_level
+        self.near_level = self.free.near_level | self.held.near_level
 
     def verdicts(self) -> np.ndarray:
         """The words of all tests as tests of r, ``(S, T, C, H)``."""
-        free, held = self.made
-        words = verdicts(self.decides[0], free.tail, self.decides[1], held.tail, self.given)
-        return np.where(np.isnan(self.made.chance.value), "undefined", np.where(self.complete, "not tested", words))
+        words = verdicts(self.decides[0], self.free.tail, self.decides[1], self.held.tail, self.given)
+        return np.where(np.isnan(self.free.value), "undefined", np.where(self.complete, "not tested", words))
 
     def _one_column(self, index: int, column: Column, pairs: list[Pairs]) -> None:
         cells = {}
@@ -193,14 +187,14 @@ class Results:
             self.left_out = f"Scale (smooth, rough, main divide) is not tested above {MOST_NODES:,} nodes."
             for (_, t, _, h), cell in cells.items():
                 for name, share in described(cell.obs, self.reading.strat).items() if h == 0 else ():
-                    self.made.chance.value[STATISTICS.index(name), t, index, h] = share
+                    self.free.value[STATISTICS.index(name), t, index, h] = share
         forms = ((cell.statistic, cell.obs.width) for cell in cells.values())
         work = 2.0 * sum(one.form.size * width for one, width in forms if isinstance(one, Share))
         if self.with_shares and self.at and work * self.at[0] > SHARE_WORK:
             self.left_out = "Scale is described without p: its permutations would take long at this size."
             for place in [place for place in cells if place[0]]:
                 cell = cells.pop(place)
-                self.made.chance.value[place] = cell.statistic.value(cell.obs)
+                self.free.value[place] = cell.statistic.value(cell.obs)
         if cells:
             own = self.covariates.of(column.rows)
             columns = len(self.reading.columns) if not self.at or work * self.at[-1] <= SECOND_WORK else 1

@@ -1,9 +1,7 @@
 """Orders of the nodes: random ones, each addressed by its number, or all that give different arrangements."""
 
-import math
 from collections.abc import Iterator
 from itertools import pairwise, permutations, product
-from typing import NamedTuple
 
 import numpy as np
 
@@ -72,14 +70,9 @@ def _chunk(seed: int, chunk: int, found: np.ndarray, blocks: np.ndarray | None, 
         found[:, by_block] = np.argsort(blocks + rng.random((size, n)), axis=1)
 
 
-class Arrangements(NamedTuple):
-    """All arrangements of a signal on some nodes, as orders ``(A, n)``, with the share of all n! orders that give each.
-
-    Rows are no permutations: nodes that do not count keep their own value, and equal values are not told apart.
-    """
-
-    orders: np.ndarray
-    weights: np.ndarray
+# All arrangements of a signal on some nodes, as orders (A, n), and the share (A,) of all n! orders that gives each.
+# Rows are no permutations: nodes that do not count keep their own value, and equal values are not told apart.
+Arrangements = tuple[np.ndarray, np.ndarray]
 
 
 def arrangements(values: np.ndarray, nodes: np.ndarray) -> Arrangements | None:
@@ -103,7 +96,7 @@ def arrangements(values: np.ndarray, nodes: np.ndarray) -> Arrangements | None:
         left[np.arange(len(parent)), kind] -= 1
     found = np.tile(np.arange(n), (len(placed), 1))
     found[:, nodes] = first[placed]
-    return Arrangements(found, weights / weights.sum())
+    return found, weights / weights.sum()
 
 
 def block_orders(blocks: np.ndarray) -> Arrangements | None:
@@ -113,10 +106,9 @@ def block_orders(blocks: np.ndarray) -> Arrangements | None:
     sizes = np.unique(blocks, return_counts=True)[1]
     if gammaln(sizes + 1.0).sum() > np.log(MOST_ARRANGEMENTS + 0.5):  # the logarithm of their number
         return None
-    members = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
-    total = math.prod(math.factorial(len(one)) for one in members)
-    found = np.tile(np.arange(len(blocks)), (total, 1))
-    for row, choice in enumerate(product(*(permutations(one.tolist()) for one in members))):
-        for own, moved in zip(members, choice, strict=True):
-            found[row, own] = moved
-    return Arrangements(found, np.full(total, 1 / total))
+    by_block = np.argsort(blocks, kind="stable")
+    members = np.split(by_block, np.cumsum(sizes)[:-1])
+    made = np.array([np.concatenate(choice) for choice in product(*map(permutations, members))])
+    found = np.empty_like(made)
+    found[:, by_block] = made
+    return found, np.full(len(found), 1 / len(found))

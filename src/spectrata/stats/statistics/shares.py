@@ -122,8 +122,9 @@ def chance_of_shares(
     observed = np.moveaxis(share, 1, 0)  # (R, A, H, G)
     shape, flat = observed.shape, observed.ravel()
     places, sums = np.arange(flat.size).reshape(shape), np.zeros((2, flat.size))
-    few = range(shape[0] if counted is not None and shape[0] <= MANY else 0)
-    whole = {row: found for row in few if counted is not None and (found := counted(row)) is not None}
+    whole: dict[int, Callable[[int], np.ndarray]] = {}  # by row, where all its arrangements are counted
+    if counted is not None and shape[0] <= MANY:
+        whole = {row: found for row in range(shape[0]) if (found := counted(row)) is not None}
 
     def with_ties(values: np.ndarray, cells: np.ndarray) -> np.ndarray:
         """Values ``(B, cells)`` with ties at the observed ones; their sums are kept."""
@@ -154,8 +155,3 @@ def chance_of_shares(
     with np.errstate(invalid="ignore"):
         fields = {"chance": sums[0] / sums[1], "chance_low": chance.low, "chance_high": chance.high, "p": chance.p}
     return {name: np.moveaxis(array.reshape(shape), 0, 1) for name, array in fields.items()}
-
-
-def with_ratio(out: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return out | {"ratio": np.where(out["chance"] > 0, out["share"] / out["chance"], np.nan)}

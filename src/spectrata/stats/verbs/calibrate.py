@@ -28,7 +28,7 @@ from spectrata.stats.nulls.correction import TIE, adjust
 from spectrata.stats.nulls.orders import arrangements, orders
 from spectrata.stats.nulls.stopping import LEVEL, looks
 from spectrata.stats.nulls.surrogates import given_draws, permuted, rotated, swap_edges
-from spectrata.stats.statistics.shares import FLOOR, NUMBERS, Drawn, chance_of_shares, shares_of, with_ratio
+from spectrata.stats.statistics.shares import FLOOR, NUMBERS, Drawn, chance_of_shares, shares_of
 from spectrata.stats.verbs.reading import kept_signal
 
 NULLS = ("permutation", "rotate", "rewire")
@@ -188,8 +188,9 @@ class Case:
         found = arrangements(values, np.arange(len(values))) if values.shape[1] <= WIDE else None
         if found is None:
             return None
-        draw = partial(self.in_order, lambda start, stop: found.orders[start:stop])
-        return lambda h: self.in_batches(draw, np.array([row]), h, 0, len(found.orders))[:, 0]
+        made = found[0]
+        draw = partial(self.in_order, lambda start, stop: made[start:stop])
+        return lambda h: self.in_batches(draw, np.array([row]), h, 0, len(made))[:, 0]
 
     def in_order(self, made: Callable[[int, int], np.ndarray], rows: np.ndarray, start: int, stop: int) -> Potential:
         return permuted(self.field, made(start, stop), rows)
@@ -220,7 +221,7 @@ def _calibrated(case: Case, null: Any, draws: int | None, seed: int) -> xr.Datas
     out |= {"magnitude": magnitude, "share": share}
     status = add_notes(spectra.status, _words(out, fixed, facts)).astype(str)
     # A signal and its draws are read in one basis, so that its errors do not decide between them.
-    out = with_ratio(out) | {"magnitude_error": np.full_like(magnitude, np.nan)}
+    out |= {"ratio": levels.over(out["share"], out["chance"]), "magnitude_error": np.full_like(magnitude, np.nan)}
     last = "band" if case.level == "band" else "component"
     variables: dict[str, Any] = {name: spectra.placed(array, "hop", last) for name, array in out.items()}
     variables |= {"energy": spectra.placed(energy, "hop"), "status": spectra.placed(status, "hop")}
@@ -352,10 +353,11 @@ def calibrate_bands(
 
     out = {"share": share} | chance_of_shares(share, drawn, at)
     out["q"] = adjust(out["p"].reshape(*share.shape[:2], -1)).reshape(share.shape)
+    out |= {"ratio": levels.over(out["share"], out["chance"])}
     # Without the share of components in each band, which band_spectra calls chance too.
     kept = ds[["energy", "status", "edges", "gradient_norm"]].drop_vars("chance", errors="ignore")
     kept.attrs = attributes_of(ds, "calibration") | {"null": null, "draws": max(at, default=0), "level": "band"}
-    return kept.assign({name: spectra.placed(array, "hop", "band") for name, array in with_ratio(out).items()})
+    return kept.assign({name: spectra.placed(array, "hop", "band") for name, array in out.items()})
 
 
 def _shares(spectra: View) -> np.ndarray:

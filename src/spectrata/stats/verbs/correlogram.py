@@ -103,7 +103,7 @@ def correlogram(
 
 def variables(results: Results) -> dict[str, np.ndarray]:
     """The tests of r and what describes the pairs, arrays ``(T, C, H)`` by name."""
-    free, of_r = results.made.chance, of_tests(*results.made)
+    free, of_r = results.free, of_tests(*results.made)
     if results.reading.separate:
         of_r |= {"q": results.q[0], "q_given": results.q[1], "p_from_tail": free.by_tail}
     found = {name: array[0] for name, array in of_r.items()}

@@ -125,7 +125,7 @@ def in_words(results: Results) -> Findings:
     joined = [COMPLETE] if results.complete.any() else []
     lines = [*joined, *_weak(reading), *scale_lines(found, name), *(one.text for one in dominated)]
     lines += filter(None, [results.left_out, results.covariates.note])
-    count = int(np.isfinite(results.made.chance.p_family).sum())
+    count = int(np.isfinite(results.free.p_family).sum())
     return Findings([*found, *dominated], [note for note in notes if note], lines, name, count)
 
 

@@ -121,7 +121,7 @@ def _reach(reading: Reading, first: Results, given: Any, draws: int | None, seed
     same[chosen, 0] = True
     if len(reading.hops) > 1 and len(chosen):
         made = Results(replace(reading, columns=tuple(reading.columns[at] for at in chosen)), given, draws, seed).made
-        level, tail = LEVEL * len(chosen) / len(reading.columns), first.made.chance.tail[0, 0, chosen]
+        level, tail = LEVEL * len(chosen) / len(reading.columns), first.free.tail[0, 0, chosen]
         nulls = made if first.given else made[:1]
         passes = np.all([(null.p[0, 0] <= level) & (null.tail[0, 0] == tail) for null in nulls], axis=0)
         same[chosen, 1:] = passes[:, 1:]
