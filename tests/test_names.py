@@ -43,7 +43,7 @@ ALLOWED: set[tuple[str, str]] = {
     ("docs/comparison.md", "value = homophily(data.edge_index, order, method=theirs)"),
     (
         "src/spectrata/stats/nulls/stopping.py",
-        'found[:, at] = np.quantile(some, ends, weights=weights[known], method="inverted_cdf")',
+        'found[:, some] = np.quantile(values, ends, axis=0, weights=weights, method="inverted_cdf")',
     ),
 }
 
