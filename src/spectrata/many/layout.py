@@ -7,8 +7,8 @@ attributes: its size, metric and hash. Spectra may be summed into common bands, 
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE
 from spectrata.errors import InputError
 from spectrata.kernels.scaling import squarable
 from spectrata.results.build import SIZES, HopResult, made_with, with_long_names
-from spectrata.results.schema import FIELDS, OPTIONS, Field
+from spectrata.results.schema import ARGUMENTS, FIELDS, OPTIONS, Field
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,48 +31,37 @@ LAYOUT: dict[str, Field] = FIELDS | {
     "error": Field((), "str", "", "why a pair failed"),
     "digest": Field((), "str", "", "hash of the pair and of everything asked, which a stored result is compared by"),
 }
-OWN = ("error", "digest")  # fields that every pair has, whether it was computed or not; the last is written last
-ARGUMENTS = "arguments"  # attribute of a store: everything that was asked, as JSON
-READ_AS = "read_as"  # among them: how graphs were read
+READ_AS = "read_as"  # among what was asked: how graphs were read
 UNKNOWN = "-"  # digest of a pair that failed for a reason outside itself: it is always tried again
+Sizes = dict[str, int]  # of a table: algorithms, hops, components
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Arrays of some pairs, or why there are none; neither where the store holds them already."""
+    """Fields of some pairs, ``(rows, *dims)`` from the first hop and component on; none that the store has."""
 
     rows: np.ndarray  # positions among all pairs
-    arrays: dict[str, np.ndarray] | None = None  # fields of ``LAYOUT``, (rows, *dims); None where the pairs failed
-    hops: Sequence[int] = ()  # labels along ``hop``
-    first: int = 0  # position of the first component among all components
-    error: str = ""
-    digest: str = UNKNOWN  # of a pair that failed, as ``known`` of a later run; the others have it in their arrays
+    arrays: dict[
+        str, np.ndarray
+    ]  # fields of ``LAYOUT``: "error" and "digest" of a pair that failed, else all but "error"
 
     @classmethod
     def failed(cls, row: int, problem: BaseException, digest: str = "") -> "Outcome":
         """The outcome of a pair that raised an error; ``digest`` is its own where it could be read."""
         error = f"{type(problem).__name__}: {problem}"
+        digest = digest or hashlib.sha256(error.encode()).hexdigest()
         if not isinstance(problem, InputError):  # its content is not to blame
-            return cls(np.array([row]), error=error)
-        return cls(np.array([row]), error=error, digest=digest or hashlib.sha256(error.encode()).hexdigest())
+            digest = UNKNOWN
+        return cls(np.array([row]), {"error": np.array([error], object), "digest": np.array([digest], object)})
 
     def only(self, wanted: Collection[int]) -> "Outcome":
         """The outcome of some of its pairs."""
         kept = np.array([row in wanted for row in self.rows.tolist()], dtype=bool)
-        arrays = self.arrays and {name: array[kept] for name, array in self.arrays.items()}
-        return replace(self, rows=self.rows[kept], arrays=arrays)
-
-    @property
-    def width(self) -> int:
-        """Components that a table needs to hold it."""
-        return 0 if self.arrays is None else self.first + self.arrays["eigenvalue"].shape[-1]
+        return Outcome(self.rows[kept], {name: array[kept] for name, array in self.arrays.items()})
 
 
-def arrays_of(
-    results: Iterable[tuple[Any, HopResult]], count: int, algorithms: int, hops: int, width: int
-) -> dict[str, np.ndarray]:
+def arrays_of(results: Iterable[tuple[Any, HopResult]], count: int, sizes: Sizes) -> dict[str, np.ndarray]:
     """Fields of ``count`` graphs of one size, from the graphs that reach each hop and their results."""
-    sizes = {"algorithm": algorithms, "hop": hops, "component": width}
     arrays = {name: _empty(LAYOUT[name], count, sizes) for name in FIELDS}
     for position, (rows, found) in enumerate(results):
         fields: dict[str, Any] = {"gradient_norm": found.gradient_norm}
@@ -81,82 +70,62 @@ def arrays_of(
             fields[name] = np.swapaxes(getattr(found, name), 0, 1)
         fields |= dict(zip(SIZES, found.sizes, strict=True))
         fields |= {name: getattr(found.axis, name) for name in FIELDS if hasattr(found.axis, name)}
+        first, last = found.axis.component[[0, -1]]
+        places = {"algorithm": slice(None), "hop": position, "component": slice(first, last + 1)}
         for name, value in fields.items():
-            arrays[name][(rows, *(position if dim == "hop" else slice(None) for dim in FIELDS[name].dims))] = value
+            arrays[name][(rows, *(places[dim] for dim in FIELDS[name].dims))] = value
     return arrays
 
 
-def _empty(field: Field, count: int, sizes: dict[str, int]) -> np.ndarray:
+def _empty(field: Field, count: int, sizes: Sizes) -> np.ndarray:
     dtype = object if field.dtype == "str" else field.dtype  # text has no fixed length until it is labelled
     return np.full((count, *(sizes[dim] for dim in field.dims)), field.empty, dtype=dtype)
 
 
-class TableSize(NamedTuple):
-    """Sizes of a table: ``hops`` are its labels, ``width`` its components."""
-
-    algorithms: tuple[str, ...]
-    hops: list[int]
-    width: int
-
-    @classmethod
-    def make(cls, arguments: dict[str, Any], outcomes: Iterable[Outcome], hops: int = 1, width: int = 1) -> "TableSize":
-        """Sizes for all outcomes, with at least so many hops, where no list of hops was asked for, and components."""
-        for outcome in outcomes:
-            hops, width = max(hops, *outcome.hops, 0), max(width, outcome.width)
-        asked = arguments["hops"]
-        labels = asked if isinstance(asked, list) else list(range(1, hops + 1))
-        return cls(tuple(arguments["algorithms"]), labels, width)
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        return {"algorithm": len(self.algorithms), "hop": len(self.hops), "component": self.width}
-
-    def padded(self, name: str, outcomes: Iterable[Outcome], start: int, count: int) -> np.ndarray:
-        """One field of the rows from ``start`` on, empty where no outcome has a value."""
-        field = LAYOUT[name]
-        values = _empty(field, count, self.sizes)
-        for outcome in outcomes:
-            if name in OWN and outcome.arrays is None:
-                values[outcome.rows - start] = getattr(outcome, name)
-            elif name != "error" and outcome.arrays is not None:
-                array = outcome.arrays[name]
-                places: dict[str, Any] = {
-                    "algorithm": range(len(self.algorithms)),
-                    "hop": [self.hops.index(hop) for hop in outcome.hops],
-                    "component": range(outcome.first, outcome.width),
-                }
-                values[np.ix_(outcome.rows - start, *(places[dim] for dim in field.dims))] = array
-        return values
+def sizes_of(asked: dict[str, Any], outcomes: Iterable[Outcome], hops: int = 1, width: int = 1) -> Sizes:
+    """Sizes of a table for all outcomes, with at least so many hops and components."""
+    for outcome in outcomes:
+        if "eigenvalue" in outcome.arrays:
+            reached, components = outcome.arrays["eigenvalue"].shape[1:]
+            hops, width = max(hops, reached), max(width, components)
+    hops = len(asked["hops"]) if isinstance(asked["hops"], list) else hops
+    return {"algorithm": len(asked["algorithms"]), "hop": hops, "component": width}
 
 
-def labelled(ds: "xr.Dataset", names: Sequence[str], table: TableSize, facts: dict[str, Any]) -> "xr.Dataset":
+def hop_labels(asked: dict[str, Any], count: int) -> list[int]:
+    """The hops of a table of so many, of which a graph reaches the first ones."""
+    return asked["hops"] if isinstance(asked["hops"], list) else list(range(1, count + 1))
+
+
+def padded(name: str, outcomes: Iterable[Outcome], sizes: Sizes, start: int, count: int) -> np.ndarray:
+    """One field of the rows from ``start`` on, empty where no outcome has a value."""
+    values = _empty(LAYOUT[name], count, sizes)
+    for outcome in outcomes:
+        if name in outcome.arrays:
+            array = outcome.arrays[name]
+            values[(outcome.rows - start, *map(slice, array.shape[1:]))] = array
+    return values
+
+
+def labelled(ds: "xr.Dataset", names: Sequence[str], facts: dict[str, Any]) -> "xr.Dataset":
     """A result from the fields of ``LAYOUT``: labels, attributes, and text of one type."""
     texts = [name for name, field in LAYOUT.items() if field.dtype == "str"]
     ds = ds.assign({name: (ds[name].dims, ds[name].values.astype(object).astype(str)) for name in texts})
     state = np.where(ds["digest"] == "", "missing", np.where(ds["error"] == "", "done", "failed"))
-    ds = ds.drop_vars("digest")
-    status = ds["status"].values
-    status = np.where((state == "done")[:, None, None], status, state[:, None, None])
     asked = json.loads(facts[ARGUMENTS])
+    hops = hop_labels(asked, ds.sizes["hop"])
     own = {name: value for name, value in facts.items() if name != ARGUMENTS}
-    del asked["metric"]  # as asked; each graph has its own
-    asked.pop(READ_AS, None)  # plays no part in what is computed of a graph once it is read
-    own[OPTIONS] = json.dumps(asked | {"hops": table.hops})
-    ds = ds.assign(status=(ds["status"].dims, status), state=("graph", state))
+    # Each graph has a metric of its own; how graphs were read plays no part in what is computed of them.
+    own[OPTIONS] = json.dumps({name: asked[name] for name in asked if name not in ("metric", READ_AS)} | {"hops": hops})
     metrics, hashes = (ds[name].values.tolist() for name in ("metric", "graph_hash"))
     known = {metric: made_with(own | {"metric": metric, "graph_hash": ""}) for metric in set(metrics)}
     words = [known[metric] + digest[:12] for metric, digest in zip(metrics, hashes, strict=True)]
-    ds = ds.assign_coords(
-        graph=list(names),
-        algorithm=list(table.algorithms),
-        hop=table.hops,
-        component=np.arange(table.width),
-        made_with=("graph", words),
-    )
-    ds.attrs = {}
-    for name, field in LAYOUT.items():
-        if name in ds:
-            ds[name].attrs = {"long_name": field.long_name}
+    status = np.where((state == "done")[:, None, None], ds["status"].values, state[:, None, None])
+    ds = ds.drop_vars("digest").assign(status=(ds["status"].dims, status), state=("graph", state))
+    ds = ds.assign_coords(graph=list(names), algorithm=asked["algorithms"], hop=hops, made_with=("graph", words))
+    ds = ds.assign_coords(component=np.arange(ds.sizes["component"])).drop_attrs()
+    for name in LAYOUT.keys() & ds.variables:
+        ds[name].attrs["long_name"] = LAYOUT[name].long_name
     ds = ds.set_coords([name for name, field in LAYOUT.items() if field.coordinate])
     return with_long_names(_with_bands(ds, np.array(asked["bands"])) if "bands" in asked else ds, own)
 

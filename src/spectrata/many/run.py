@@ -21,11 +21,11 @@ from spectrata.errors import OptionError, SpectrataError
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.numbers import flag, one_of, whole
 from spectrata.kernels import threads
-from spectrata.many.layout import ARGUMENTS, READ_AS, Outcome
+from spectrata.many.layout import READ_AS, Outcome
 from spectrata.many.pool import WorkerDied
 from spectrata.many.store import ResultMemory, ResultStore
 from spectrata.many.work import Job, Request, work
-from spectrata.results.schema import BANDS
+from spectrata.results.schema import ARGUMENTS, BANDS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -133,7 +133,7 @@ def spectra_many(
         done = 0
         report("graphs", 0.0)
         for outcomes in _run(executor, chunks, request):
-            kept.write([outcome for outcome in outcomes if outcome.arrays or outcome.error])
+            kept.write([outcome for outcome in outcomes if outcome.arrays])
             done += sum(len(outcome.rows) for outcome in outcomes)
             report(f"graph {done} of {len(jobs)}", done / len(jobs))
         return kept.finish()

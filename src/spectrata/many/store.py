@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import OptionError, ResultError
-from spectrata.many.layout import ARGUMENTS, LAYOUT, Outcome, TableSize, labelled
+from spectrata.many.layout import LAYOUT, Outcome, Sizes, hop_labels, labelled, padded, sizes_of
 from spectrata.results.atomic_io import Lock, cannot_write, sync, sync_tree, tidy, written_whole
 from spectrata.results.integrity import check_store, checksum_compressor, readable
+from spectrata.results.schema import ARGUMENTS
 
 if TYPE_CHECKING:
     import xarray as xr
 
 CHUNKS = {"hop": 8, "component": 64}  # of a pair's arrays in one file, at most
-HIDDEN = ("chunk", "pairs")  # attributes that matter to the store alone
 
 
 class ResultMemory:
@@ -43,12 +43,12 @@ class ResultMemory:
     def finish(self) -> "xr.Dataset":
         import xarray as xr
 
-        table = TableSize.make(json.loads(self.facts[ARGUMENTS]), self.outcomes)
+        sizes = sizes_of(json.loads(self.facts[ARGUMENTS]), self.outcomes)
         fields = {
-            name: (("graph", *field.dims), table.padded(name, self.outcomes, 0, len(self.names)))
+            name: (("graph", *field.dims), padded(name, self.outcomes, sizes, 0, len(self.names)))
             for name, field in LAYOUT.items()
         }
-        return _some_done(labelled(xr.Dataset(fields), self.names, table, self.facts))
+        return _some_done(labelled(xr.Dataset(fields), self.names, self.facts))
 
     def close(self) -> None:
         """Nothing to release."""
@@ -66,9 +66,10 @@ class ResultStore:
 
     def __init__(self, place: Path, lock: Lock) -> None:
         self.place, self.lock, self.group = place, lock, _opened(place)
-        self.chunk, self.count = (int(self.group.attrs[name]) for name in ("chunk", "pairs"))
         self._array = cache(self.group.__getitem__)  # opened once: no other process makes or grows them
-        self._table: TableSize | None = None
+        self.asked = json.loads(self.group.attrs[ARGUMENTS])
+        (self.count,), (self.chunk,) = self._array("graph").shape, self._array("digest").chunks
+        self._sizes = sizes_of(self.asked, [], *self._array("eigenvalue").shape[1:])
         self._digests: list[str] = []
 
     @classmethod
@@ -79,7 +80,6 @@ class ResultStore:
             raise OptionError(f"{place} must end in .zarr.")
         if os.path.lexists(place) and not place.is_dir():
             raise OptionError(f"{place} is a file; choose another store.")
-        run = {"pairs": len(names), "chunk": chunk} | {name: facts[name] for name in ("seed", "weights", ARGUMENTS)}
         lock = Lock(place, "wait for it, or choose another store")
         lock.take()
         try:
@@ -87,19 +87,18 @@ class ResultStore:
             if not (place.is_dir() and any(place.iterdir())):
                 # Made beside and renamed, so that a store that is there has its names and arguments.
                 with written_whole(place) as beside:
-                    _make(beside, names, facts | run)
+                    _make(beside, names, chunk, facts)
+            store = cls(place, lock)
             with readable(place):
-                check_store(place, sparse=True)  # rows of what is not done yet take no space
                 for part in place.rglob("*.partial"):  # pieces that a killed run was writing
                     part.unlink(missing_ok=True)
-                store = cls(place, lock)
-                different = [name for name in run if store.group.attrs.get(name) != run[name]]
-                if not different and store.group["graph"][:].astype(str).tolist() != names:
-                    different = ["names of the pairs"]
-                if different:
-                    words = f"{place} holds another run (other {', '.join(different)})"
-                    raise OptionError(f"{words}; choose another store, or remove it.")
-                return store
+                held, own = store.group.attrs, store._array("graph")[:].astype(str).tolist()
+                different = [name for name in ("seed", "weights", ARGUMENTS) if held.get(name) != facts[name]]
+                different += ["chunk"] * (store.chunk != chunk) + ["names of the pairs"] * (own != names)
+            if different:
+                words = f"{place} holds another run (other {', '.join(different)})"
+                raise OptionError(f"{words}; choose another store, or remove it.")
+            return store
         except BaseException as problem:
             lock.release()
             if isinstance(problem, OSError):
@@ -126,47 +125,38 @@ class ResultStore:
             return
         try:
             with readable(self.place):
-                table = self._grown(outcomes)
+                sizes = self._grown(outcomes)
                 rows = np.sort(np.concatenate([outcome.rows for outcome in outcomes]))
                 if any(self._digests[row] for row in rows.tolist()):  # computed again: forget what was
-                    self._write_field("digest", rows, table, [])
+                    self._write_field("digest", rows, sizes, [])
                 for name in LAYOUT:  # the digest is the last
-                    self._write_field(name, rows, table, outcomes)
+                    self._write_field(name, rows, sizes, outcomes)
         except OSError as problem:
             kept = "the pairs that are done stay done, and the same call goes on from there"
             raise cannot_write(self.place, problem, kept) from problem
 
-    def _write_field(self, name: str, rows: np.ndarray, table: TableSize, outcomes: list[Outcome]) -> None:
+    def _write_field(self, name: str, rows: np.ndarray, sizes: Sizes, outcomes: list[Outcome]) -> None:
         """Write some rows, all inside one chunk of the array, and wait for the disk."""
         number = int(rows[0]) // self.chunk
         first = number * self.chunk
-        values = table.padded(name, outcomes, first, self.chunk)
+        values = padded(name, outcomes, sizes, first, self.chunk)
         whole = len(rows) == min(self.chunk, self.count - first)
         self._array(name).oindex[slice(first, first + len(rows)) if whole else rows] = values[rows - first]
         for file in (self.place / name).glob(f"{number}*"):
             sync(file)
         sync(self.place / name)
 
-    def _grown(self, outcomes: list[Outcome]) -> TableSize:
-        """The sizes of the arrays, after they have grown where these outcomes need it.
-
-        Arrays that a killed run left grown, and not committed, are all brought to one size.
-        """
-        arguments = json.loads(self.group.attrs[ARGUMENTS])
-        if self._table is None:
-            held = [dict(zip(field.dims, self._array(name).shape[1:], strict=True)) for name, field in LAYOUT.items()]
-            least = tuple(max(sizes.get(dim, 0) for sizes in held) for dim in ("hop", "component"))
-        else:
-            least = len(self._table.hops), self._table.width
-        table = TableSize.make(arguments, outcomes, *least)
-        if table != self._table:
+    def _grown(self, outcomes: list[Outcome]) -> Sizes:
+        """The sizes of the arrays, after they have grown where these outcomes need it."""
+        sizes = sizes_of(self.asked, outcomes, self._sizes["hop"], self._sizes["component"])
+        if sizes != self._sizes:
             for name, field in LAYOUT.items():
-                self._array(name).resize((self.count, *(table.sizes[dim] for dim in field.dims)))
-            self._array("hop").resize((len(table.hops),))
-            self._array("hop")[:] = np.array(table.hops)
+                self._array(name).resize((self.count, *(sizes[dim] for dim in field.dims)))
+            self._array("hop").resize((sizes["hop"],))
+            self._array("hop")[:] = np.array(hop_labels(self.asked, sizes["hop"]))
             self._commit()
-            self._table = table
-        return table
+            self._sizes = sizes
+        return sizes
 
     def _commit(self) -> None:
         """Let readers see what was made and what has grown, all of it at once."""
@@ -195,51 +185,49 @@ def open_many(store: "str | os.PathLike") -> "xr.Dataset":
     import xarray as xr
 
     place = Path(store)
+    facts = dict(_opened(place).attrs)
     with readable(place):
-        if place.is_dir():
-            check_store(place, sparse=True)
-        facts = {name: value for name, value in _opened(place).attrs.items() if name not in HIDDEN}
         # Without masking, -1 and 0 stay whole numbers.
         ds = xr.open_dataset(place, engine="zarr", consolidated=True, chunks=None, mask_and_scale=False)
-        ds = ds.drop_encoding()
-        table = TableSize(tuple(ds["algorithm"].values.astype(str)), ds["hop"].values.tolist(), ds.sizes["component"])
-        return labelled(ds, ds["graph"].values.astype(str).tolist(), table, facts)
+        return labelled(ds.drop_encoding(), ds["graph"].values.astype(str).tolist(), facts)
 
 
-def _make(place: Path, names: list[str], facts: dict[str, Any]) -> None:
+def _make(place: Path, names: list[str], chunk: int, facts: dict[str, Any]) -> None:
     """A store with the names of its pairs, what is computed of them, and the smallest arrays."""
     import zarr
 
     group: Any = zarr.open_group(str(place), mode="a", zarr_format=2)
-    arguments = json.loads(facts[ARGUMENTS])
-    table = TableSize.make(arguments, [])
-    asked = arguments["hops"]
-    most = CHUNKS | (
-        {} if asked is None else {"hop": min(CHUNKS["hop"], asked if isinstance(asked, int) else len(asked))}
-    )
-    labels = {"graph": np.array(names), "algorithm": np.array(table.algorithms), "hop": np.array(table.hops)}
+
+    def make(name: str, dims: tuple[str, ...], shape: tuple[int, ...], chunks: tuple[int, ...], **how: Any) -> Any:
+        how |= {"compressors": checksum_compressor(), "attributes": {"_ARRAY_DIMENSIONS": list(dims)}}
+        return group.create_array(name, shape=shape, chunks=chunks, **how)
+
+    asked = json.loads(facts[ARGUMENTS])
+    sizes = sizes_of(asked, [])
+    labels = {"graph": names, "algorithm": asked["algorithms"], "hop": hop_labels(asked, sizes["hop"])}
     for name, values in labels.items():
-        how = {"compressors": checksum_compressor(), "attributes": {"_ARRAY_DIMENSIONS": [name]}}
-        chunks: tuple[int, ...] = (max(4096, len(values)),)
-        group.create_array(name, shape=values.shape, chunks=chunks, dtype=values.dtype, **how)[:] = values
+        array = np.array(values)
+        make(name, (name,), array.shape, (max(4096, len(array)),), dtype=array.dtype)[:] = array
+    hops = asked["hops"] or CHUNKS["hop"]
+    most = sizes | CHUNKS | {"hop": min(CHUNKS["hop"], hops if isinstance(hops, int) else len(hops))}
     for name, field in LAYOUT.items():
-        sizes = [table.sizes[dim] for dim in field.dims]
-        chunks = (facts["chunk"], *(most.get(dim, size) for dim, size in zip(field.dims, sizes, strict=True)))
-        how = {"compressors": checksum_compressor(), "attributes": {"_ARRAY_DIMENSIONS": ["graph", *field.dims]}}
-        how |= {"dtype": str if field.dtype == "str" else field.dtype, "fill_value": field.empty}
-        group.create_array(name, shape=(len(names), *sizes), chunks=chunks, **how)
+        chunks = (chunk, *(most[dim] for dim in field.dims))
+        how = {"dtype": str if field.dtype == "str" else field.dtype, "fill_value": field.empty}
+        make(name, ("graph", *field.dims), (len(names), *(sizes[dim] for dim in field.dims)), chunks, **how)
     group.attrs.update(facts)
     zarr.consolidate_metadata(group.store, zarr_format=2)
 
 
 def _opened(path: Path) -> Any:
+    """The group of a store as its consolidated metadata tell it, refused where they may do harm or are not ours."""
     import zarr
 
     if not path.is_dir():
         there = "is not a store of spectra_many; use st.open" if path.exists() else "does not exist"
         raise ResultError(f"{path} {there}.")
     with readable(path):
-        group = zarr.open_group(str(path), mode="r+", zarr_format=2, use_consolidated=False)
-    if "pairs" not in group.attrs:
+        check_store(path, sparse=True)  # rows of what is not done yet take no space
+        group = zarr.open_group(str(path), mode="r+", zarr_format=2, use_consolidated=True)
+    if ARGUMENTS not in group.attrs:
         raise ResultError(f"{path} is not a store of spectra_many, or was left unfinished; remove it first.")
     return group

@@ -65,19 +65,15 @@ class Request:
         names = pairs[0].graph.names if len(pairs) == 1 else None
         return potential(Signal(values, None), self.metric, self.zero_vectors, names)
 
-    def outcome(
-        self, pairs: "list[Pair]", metric: str, results: Any, hops: list[int], width: int, first: int = 0
-    ) -> Outcome:
+    def outcome(self, pairs: "list[Pair]", metric: str, results: Any, hops: int, width: int) -> Outcome:
         """The arrays of pairs of one size from their results at each hop, by component or by band."""
-        arrays = arrays_of(results, len(pairs), len(self.plan.algorithms), len(hops), width)
+        sizes = {"algorithm": len(self.plan.algorithms), "hop": hops, "component": width}
+        arrays = arrays_of(results, len(pairs), sizes)
         arrays = arrays if self.bands is None else banded(arrays, self.bands)
-        arrays |= {
-            "n_nodes": np.array([pair.graph.n_nodes for pair in pairs]),
-            "metric": np.full(len(pairs), metric, dtype=object),
-            "graph_hash": np.array([pair.graph.digest for pair in pairs], dtype=object),
-            "digest": np.array([pair.digest for pair in pairs], dtype=object),
-        }
-        return Outcome(np.array([pair.index for pair in pairs]), arrays, hops, first)
+        facts = [(pair.graph.n_nodes, metric, pair.graph.digest, pair.digest) for pair in pairs]
+        names = ("n_nodes", "metric", "graph_hash", "digest")
+        arrays |= dict(zip(names, np.array(facts, dtype=object).T, strict=True))
+        return Outcome(np.array([pair.index for pair in pairs]), arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +118,11 @@ def work(chunk: list[Job], request: Request) -> list[Outcome]:
                 pairs.append(_read(job, request))
             except Exception as problem:  # whatever a reader or an object of the caller raises
                 outcomes.append(Outcome.failed(job.index, problem))
-        found = {pair.index: pair.digest for pair in pairs} | {int(one.rows[0]): one.digest for one in outcomes}
+        found = {pair.index: pair.digest for pair in pairs} | {
+            int(one.rows[0]): one.arrays["digest"][0] for one in outcomes
+        }
         held = [job.index for job in chunk if job.known not in ("", UNKNOWN) and job.known == found[job.index]]
-        unchanged = [Outcome(np.array(held))] if held else []
+        unchanged = [Outcome(np.array(held), {})] if held else []
         if len(held) == len(chunk):
             return unchanged
         outcomes += _computed(pairs, request)
@@ -186,7 +184,7 @@ def _stack(pairs: list[Pair], request: Request) -> list[Outcome] | None:
         weights = stacked.pair_weights(graphs, distances, request.read_as["hop_weights"]) if request.weighted else None
         how = weights, request.threads, request.graphs, pairs[0].backend
         results = stacked.transform(distances, batch, hops, plan, *how)
-        return [request.outcome(pairs, batch.metric, results, hops, distances.shape[1])]
+        return [request.outcome(pairs, batch.metric, results, len(hops), distances.shape[1])]
     except SpectrataError as problem:
         if len(pairs) == 1:
             return [Outcome.failed(pairs[0].index, problem, pairs[0].digest)]
@@ -204,8 +202,7 @@ def _alone(pair: Pair, request: Request) -> Outcome:
             strat = Stratification(pair.graph, hops, hop_weights=request.read_as["hop_weights"], max_basis_bytes=0)
             strat.announce(plan, pair.backend)
             found = all_hops(strat, field, plan, pair.backend)
-        components = found[0].axis.component if found else np.arange(0)
-        results, first = [(slice(None), one) for one in found], int(components[0]) if found else 0
-        return request.outcome([pair], field.metric, results, [one.hop for one in found], len(components), first)
+        width = int(found[0].axis.component[-1]) + 1 if found else 0
+        return request.outcome([pair], field.metric, [(slice(None), one) for one in found], len(found), width)
     except Exception as problem:  # recorded with its type and words
         return Outcome.failed(pair.index, problem, pair.digest)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from spectrata.errors import ResultError
 from spectrata.results import integrity
 from spectrata.results.atomic_io import cannot_write, tidy, written_whole
-from spectrata.results.schema import COORDINATES, ROW_DIMS, check, view
+from spectrata.results.schema import ARGUMENTS, COORDINATES, ROW_DIMS, check, view
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,7 +117,7 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
             (integrity.check_file if engine == "h5netcdf" else integrity.check_store)(path)
             with xr.open_dataset(path, engine=engine) as held:
                 ds = held.load()
-            if "pairs" in ds.attrs:
+            if ARGUMENTS in ds.attrs:
                 raise ResultError(f"{path} is a store of spectra_many; open it with st.open_many.")
             integrity.check_parts(ds, str(path))
             ds = ds.set_coords([name for name in (*COORDINATES, "made_with") if name in ds.variables])

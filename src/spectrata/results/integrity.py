@@ -10,7 +10,6 @@ import json
 import math
 import mmap
 import os
-import re
 import stat
 import warnings
 from collections.abc import Iterator
@@ -32,8 +31,6 @@ _CODECS = {
     "quantize", "packbits", "astype", "bitround", "categorize", "base64", "vlen-utf8", "vlen-bytes", "vlen-array",
     "crc32", "crc32c", "adler32", "fletcher32", "jenkins_lookup3", "bytes", "endian", "transpose", "sharding_indexed",
 }  # fmt: skip
-_METADATA = (".zarray", ".zmetadata", "zarr.json")
-_MAX_METADATA = 2**26  # bytes: the metadata of a result take thousands
 _HARMLESS, _MAX_RATIO = 2**28, 5000  # bytes that harm nobody, and more than any data worth keeping is packed by
 _SEAL = b"\nspectrata sha256 "
 # Labels and facts that a result is read by; other text may come back changed from a file (dates, odd characters).
@@ -133,70 +130,37 @@ def _held_within(path: Path, group: Any) -> Iterator[int]:
 def check_store(path: Path, sparse: bool = False) -> None:
     """Refuse a Zarr store whose metadata name code, or claim far more than it holds unless it may be ``sparse``."""
     require_zarr()
+    import zarr
+
     if not path.is_dir():
         raise ResultError(f"{shortened(str(path), 300)} is not a folder; give the .zarr folder itself.")
-    on_disk, claims = 0, {"": 0}
+    on_disk, claimed = 0, 0
     for place, folders, names in os.walk(path):
         for name in (*folders, *names):
             held = os.stat(os.path.join(place, name), follow_symlinks=False)
             if not (stat.S_ISREG(held.st_mode) or stat.S_ISDIR(held.st_mode)):
                 raise ResultError(f"{path} refers to other files or folders ({shown(name)}), which are never opened.")
             on_disk += held.st_size
-        for file in (Path(place, name) for name in names if name in _METADATA):
-            for key, array in _arrays(path, file):
-                claims[key] = max(claims.get(key, 0), _claimed(path, array))
+    for _, array in zarr.open_group(path, mode="r").arrays():
+        facts = array.metadata.to_dict()
+        for name in _codecs([facts.get(key) for key in ("compressor", "filters", "codecs")]):
+            if name.removeprefix("numcodecs.") not in _CODECS:
+                raise ResultError(f"{path} needs the codec {shown(name)}, which is not trusted to decode data.")
+        # Even one number is read as a whole chunk.
+        claimed += array.dtype.itemsize * max(math.prod(array.shape), math.prod(array.chunks))
     if not sparse:
-        _check_claim(path, sum(claims.values()), on_disk)
-
-
-def _arrays(path: Path, file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The metadata of each array that a file describes: its own, or all of the store's."""
-    if file.stat().st_size > _MAX_METADATA:
-        raise ResultError(f"{path} has metadata of more than {_MAX_METADATA >> 20} MiB; it is refused.")
-    try:
-        held = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        raise ResultError(f"{path} has damaged metadata ({shown(file.name)}).") from None
-    inside = _dict(_dict(held).get("consolidated_metadata"))
-    several = [_dict(_dict(one).get("metadata")) for one in (held, inside)]
-    own = {os.path.relpath(file.parent, path): held}
-    for key, one in (entry for many in (own, *several) for entry in many.items()):
-        if "shape" in _dict(one):
-            yield key.removesuffix("/.zarray"), one
-
-
-def _dict(held: Any) -> dict[str, Any]:
-    """An object of JSON, empty for anything else."""
-    return held if isinstance(held, dict) else {}
-
-
-def _claimed(path: Path, array: dict[str, Any]) -> int:
-    """Bytes of an array, its codecs and sizes checked."""
-    for name in _codecs([array.get(key) for key in ("compressor", "filters", "codecs")]):
-        if name.removeprefix("numcodecs.") not in _CODECS:
-            raise ResultError(f"{path} needs the codec {shown(name)}, which is not trusted to decode data.")
-    grid = _dict(_dict(array.get("chunk_grid")).get("configuration"))
-    chunks: Any = grid.get("chunk_shape", array.get("chunks"))
-    for sizes in (array["shape"], chunks):
-        if not isinstance(sizes, list) or not all(type(size) is int and 0 <= size < 2**62 for size in sizes):
-            raise ResultError(f"{path} has an array of the impossible shape {shown(sizes)}.")
-    # Bytes of one entry, such as 8 for <f8; not asked of numpy, which has warnings for odd names.
-    dtype = array.get("dtype", array.get("data_type"))
-    found = re.fullmatch(r"[<>|]?([a-zA-Z?])([0-9]{1,9})(\[\w+\])?", dtype) if isinstance(dtype, str) else None
-    itemsize = int(found[2]) * (4 if found[1] == "U" else 1) if found else 8
-    # Even one number is read as a whole chunk.
-    return itemsize * max(math.prod(array["shape"]), math.prod(chunks))
+        _check_claim(path, claimed, on_disk)
 
 
 def _codecs(held: Any) -> Iterator[str]:
     """Names of codecs, also of those inside others."""
-    for one in held if isinstance(held, list) else [held]:
-        if isinstance(one, list):
+    if isinstance(held, list | tuple):
+        for one in held:
             yield from _codecs(one)
-        elif isinstance(one, dict):
-            yield str(one.get("id", one.get("name")))
-            inside = _dict(one.get("configuration"))
-            yield from _codecs([inside.get(key) for key in ("codecs", "index_codecs")])
+    elif isinstance(held, dict):
+        yield str(held.get("id", held.get("name")))
+        inside = held.get("configuration", {})
+        yield from _codecs([inside.get("codecs"), inside.get("index_codecs")])
 
 
 # ---- content

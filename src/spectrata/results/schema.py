@@ -26,6 +26,7 @@ NORMALIZED = "normalized"  # attribute of a result whose spectra have unit lengt
 ZERO_DROPPED = "zero_dropped"  # attribute of a result whose zero components are NaN
 BANDS = "bands"  # attribute "kind" of a result of band_spectra
 OPTIONS = "options"  # attribute: everything the call resolved, as JSON
+ARGUMENTS = "arguments"  # attribute of a store of many graphs: everything that was asked, as JSON
 NO_EDGES = "one graph of many keeps no edges; compute it with spectra."
 MASKED = "it was masked; select with sel or isel instead of where"
 
