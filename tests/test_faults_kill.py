@@ -221,7 +221,10 @@ def test_killed_at_an_operation(case):
 
 
 def test_killed_in_the_middle_of_a_write(case):
-    largest = max(path.stat().st_size for path in case.whole.rglob("*") if path.is_file())
+    files = [path for path in case.whole.rglob("*") if path.is_file()]
+    if case.name == "many again":  # no array grows, so that no metadata are written
+        files = [path for path in files if not path.name.startswith(".")]
+    largest = max(path.stat().st_size for path in files)
     killed = [disturb(case, Fault(size=size)).killed for size in sizes(largest, 2 if case.name == "watch" else 1)]
     print(f"{case.name}: killed in the middle of a write {sum(killed)} times")
     # What is tried again writes only the smaller of its files.

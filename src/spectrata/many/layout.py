@@ -71,7 +71,7 @@ def arrays_of(results: Iterable[tuple[Any, HopResult]], count: int, sizes: Sizes
         fields |= dict(zip(SIZES, found.sizes, strict=True))
         fields |= {name: getattr(found.axis, name) for name in FIELDS if hasattr(found.axis, name)}
         first, last = found.axis.component[[0, -1]]
-        places = {"algorithm": slice(None), "hop": position, "component": slice(first, last + 1)}
+        places: dict[str, Any] = {"algorithm": slice(None), "hop": position, "component": slice(first, last + 1)}
         for name, value in fields.items():
             arrays[name][(rows, *(places[dim] for dim in FIELDS[name].dims))] = value
     return arrays
