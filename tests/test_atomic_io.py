@@ -45,7 +45,7 @@ def test_a_result_that_stepped_aside_comes_back(tmp_path, finished):
     assert (tmp_path / "result" / "values").read_text() == ("new" if finished else "old")
 
 
-@pytest.mark.parametrize("name", ["result", "r" * 240])
+@pytest.mark.parametrize("name", ["result", "r" * 230])
 def test_what_a_killed_writer_left_goes_with_the_next_write(tmp_path, name):
     def killed(path):
         with written_whole(path) as new:

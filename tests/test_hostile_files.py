@@ -325,10 +325,9 @@ class TestNetCDF:
             (lambda file: _virtual(file), "other files"),
             (lambda file: _external(file), "other files"),
             (stores._huge, "claims"),
-            (stores._replaced("edges", np.array([[0, 99]])), "beyond the 3"),
+            (stores._replaced("edges", np.array([[0, 1]])), "edges have"),
             (stores._replaced("edges", np.array([[0.5, 1.5]])), "edges have"),
             (stores._replaced("magnitude", "text"), "."),
-            (stores._attribute("n_nodes", 2.5), "number of nodes is"),
             (stores._attribute("options", "{"), "options"),
             (lambda file: file.__delitem__("eigenvalue"), "no eigenvalue"),
         ],
@@ -339,6 +338,22 @@ class TestNetCDF:
             deed(file)
 
         refused("open", hostile.netcdf_result(place / "r.nc", bare), errors.ResultError, words)
+
+    @pytest.mark.parametrize(
+        ("deed", "words"),
+        [
+            (lambda file: file["edges"].__setitem__(0, (0, 99)), "the graph has 3 nodes"),
+            (stores._attribute("n_nodes", 2), "the graph has 2 nodes"),
+            (stores._attribute("n_nodes", 10**15), "check n_nodes"),
+        ],
+    )
+    def test_edges_are_checked_where_they_are_read(self, place, deed, words):
+        def bare(file):
+            del file.attrs["content_hash"]
+            deed(file)
+
+        with pytest.raises(errors.SpectrataError, match=words):
+            st.diagnose(st.open(hostile.netcdf_result(place / "r.nc", bare)), [0.0, 1.0, 3.0])
 
     def test_cut_anywhere(self, place):
         whole = hostile.netcdf_result(place / "r.nc").read_bytes()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import spectrata as st
-from spectrata.errors import OptionError
+from spectrata.errors import OptionError, ResultError
 from spectrata.results.schema import view
 
 EDGES = [0.0, 0.5, 2.0, 4.0, 9.0]
@@ -73,6 +73,11 @@ def test_one_failure_and_a_graph_without_the_hop():
     axes = st.plot.spectrogram(ds)
     assert [panel.get_title() for panel in axes] == ["1 hop", "2 hops"]
     assert [len(panel.collections) for panel in axes] == [6, 5]  # one mesh for each graph that has the hop
+
+
+def test_a_run_in_which_every_pair_failed_says_why():
+    with pytest.raises(ResultError, match="All 1 pairs failed, the first with: NodeCountError"):
+        st.spectra_many([(nx.path_graph(4), range(3))], bands=EDGES)
 
 
 def test_the_plot_has_the_numbers():

@@ -115,20 +115,11 @@ class HopBands:
         error[..., 0] = at_zero * magnitude[..., 0]
         mass = np.where(self.mass > 0, self.mass, np.nan)[..., None]
         low, high = self.lower[..., 1:] / mass, self.upper[..., 1:] / mass
-        edges, order = self.places.edges, np.arange(len(self.places.edges))
         bands, alone = ("algorithm", "snapshot", "band"), ("algorithm", "snapshot")
         return HopResult(
             hop=self.hop,
             sizes=self.places.sizes,
-            # The zero component and the bands, each as one component at its centre.
-            axis=Axis(
-                component=order,
-                eigenvalue=np.append(0.0, (edges[1:] + edges[:-1]) / 2),
-                eigenspace=order,
-                multiplicity=np.where(order == 0, max(self.places.sizes[1], 1), 1),
-                is_zero=order == 0,
-                complete=self.places.complete,
-            ),
+            axis=band_axis(self.places.edges, self.places.sizes[1], self.places.complete),
             magnitude=units(magnitude, 1),
             magnitude_error=units(error, 1),
             status=np.where(field.undefined, ZERO_VECTOR, self.status(settings)),
@@ -147,6 +138,13 @@ class HopBands:
                 "steps": (alone, self.steps),
             },
         )
+
+
+def band_axis(edges: np.ndarray, parts: int | np.ndarray, complete: bool | np.ndarray) -> Axis:
+    """The zero component, one for each of some ``parts``, and the bands, each as one component at its centre."""
+    order = np.arange(len(edges))
+    sizes = np.where(order == 0, np.maximum(parts, 1), 1)
+    return Axis(order, np.append(0.0, (edges[1:] + edges[:-1]) / 2), order, sizes, order == 0, complete)
 
 
 def label(

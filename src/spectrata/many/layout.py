@@ -7,12 +7,13 @@ attributes: its size, metric and hash. Spectra may be summed into common bands, 
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectrata.bands.result import NAMES as BAND_NAMES
+from spectrata.bands.result import band_axis
 from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE
 from spectrata.errors import InputError
 from spectrata.kernels.scaling import squarable
@@ -71,7 +72,7 @@ def arrays_of(results: Iterable[tuple[Any, HopResult]], count: int, sizes: Sizes
         fields |= dict(zip(SIZES, found.sizes, strict=True))
         fields |= {name: getattr(found.axis, name) for name in FIELDS if hasattr(found.axis, name)}
         first, last = found.axis.component[[0, -1]]
-        places: dict[str, Any] = {"algorithm": slice(None), "hop": position, "component": slice(first, last + 1)}
+        places = {"algorithm": slice(None), "hop": position, "component": slice(first, last + 1)}
         for name, value in fields.items():
             arrays[name][(rows, *(places[dim] for dim in FIELDS[name].dims))] = value
     return arrays
@@ -84,6 +85,7 @@ def _empty(field: Field, count: int, sizes: Sizes) -> np.ndarray:
 
 def sizes_of(asked: dict[str, Any], outcomes: Iterable[Outcome], hops: int = 1, width: int = 1) -> Sizes:
     """Sizes of a table for all outcomes, with at least so many hops and components."""
+    width = max(width, len(asked.get("bands", ())))
     for outcome in outcomes:
         if "eigenvalue" in outcome.arrays:
             reached, components = outcome.arrays["eigenvalue"].shape[1:]
@@ -103,7 +105,8 @@ def padded(name: str, outcomes: Iterable[Outcome], sizes: Sizes, start: int, cou
     for outcome in outcomes:
         if name in outcome.arrays:
             array = outcome.arrays[name]
-            values[(outcome.rows - start, *map(slice, array.shape[1:]))] = array
+            places: Any = (outcome.rows - start, *map(slice, array.shape[1:]))
+            values[places] = array
     return values
 
 
@@ -150,36 +153,27 @@ def _with_bands(ds: "xr.Dataset", edges: np.ndarray) -> "xr.Dataset":
 # ---- common bands of eigenvalues
 
 
-def banded(arrays: dict[str, np.ndarray], edges: tuple[float, ...]) -> dict[str, np.ndarray]:
-    """Fields of graphs by component as fields by band: the zero components first, and then a band as one component.
+def in_bands(found: HopResult, edges: tuple[float, ...]) -> HopResult:
+    """One hop by band instead of by component: the zero components first, and then a band as one component.
 
     A band is ``(lower, upper]``, the last one takes all that lies above; an eigenvalue within 1e-8 of the largest
     from an edge lies on it, and an eigenspace is never split.
     """
-    cuts, order, spaces, values = np.array(edges), np.arange(len(edges)), arrays["eigenspace"], arrays["eigenvalue"]
-    first = np.diff(spaces, axis=2, prepend=-2) != 0  # (G, H, N)
-    level = np.take_along_axis(values, np.maximum.accumulate(np.where(first, np.arange(spaces.shape[2]), 0), axis=2), 2)
-    near = EIGENSPACE_TOLERANCE["float64"] * np.nanmax(values, axis=2, initial=0.0)[..., None, None]
-    band = np.where(arrays["is_zero"], 0, 1 + (level[..., None] > cuts[1:-1] + near).sum(axis=3))
-    inside = (band[..., None] == order) & (spaces >= 0)[..., None]  # (G, H, N, B)
+    cuts, axis = np.array(edges), found.axis
+    values, spaces, is_zero = map(np.atleast_2d, (axis.eigenvalue, axis.eigenspace, axis.is_zero))  # (G, N)
+    first = np.diff(spaces, axis=1, prepend=-2) != 0
+    level = np.take_along_axis(values, np.maximum.accumulate(np.where(first, np.arange(values.shape[1]), 0), axis=1), 1)
+    near = EIGENSPACE_TOLERANCE["float64"] * values.max(axis=1)[:, None, None]
+    band = np.where(is_zero, 0, 1 + (level[..., None] > cuts[1:-1] + near).sum(axis=2))
+    inside = (band[..., None] == np.arange(len(cuts))).astype(float)  # (G, N, B)
 
-    def lengths(name: str, counted: np.ndarray) -> np.ndarray:
-        """Over the components of each band: ``(G, A, H, N) -> (G, A, H, B)``; NaN where all components are."""
-        even, scale = squarable(np.where(counted[:, None], np.nan_to_num(arrays[name]), 0.0))
-        found = np.sqrt(np.einsum("gahn,ghnb->gahb", even**2, inside.astype(float))) * scale
-        return np.where(np.isnan(arrays["magnitude"]).all(axis=3, keepdims=True), np.nan, found)
+    def lengths(array: np.ndarray) -> np.ndarray:
+        """Over the components of each band: ``(A, G, N) -> (A, G, B)``; NaN where all components are."""
+        even, scale = squarable(np.nan_to_num(array))
+        sums = np.sqrt(np.einsum("agn,gnb->agb", even**2, inside)) * scale
+        return np.where(np.isnan(found.magnitude).all(axis=2, keepdims=True), np.nan, sums)
 
-    there = (spaces >= 0).any(axis=2, keepdims=True)  # (G, H, 1)
-    zeros = np.maximum(arrays["is_zero"].sum(axis=2), 1)[..., None]
-    of_bands = {
-        "eigenvalue": np.append(0.0, (cuts[1:] + cuts[:-1]) / 2),
-        "eigenspace": order,
-        "multiplicity": np.where(order == 0, zeros, 1),
-        "is_zero": order == 0,
-    }
-    found = {
-        name: np.where(there, one, FIELDS[name].empty).astype(FIELDS[name].dtype) for name, one in of_bands.items()
-    }
     # All components of an eigenspace have its error, so that the first stands for it.
-    found |= {"magnitude": lengths("magnitude", spaces >= 0), "magnitude_error": lengths("magnitude_error", first)}
-    return arrays | found
+    error = lengths(np.where(first, found.magnitude_error, 0.0))
+    axis = band_axis(cuts, is_zero.sum(axis=1, keepdims=True), axis.complete)
+    return replace(found, axis=axis, magnitude=lengths(found.magnitude), magnitude_error=error)

@@ -19,7 +19,7 @@ from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY, Backend, backend_of
 from spectrata.kernels.threads import blas_limit, share
 from spectrata.many import stacked
-from spectrata.many.layout import UNKNOWN, Outcome, arrays_of, banded
+from spectrata.many.layout import UNKNOWN, Outcome, arrays_of, in_bands
 
 DEVICE_THREADS = 8  # that prepare stacks for a GPU
 
@@ -67,9 +67,11 @@ class Request:
 
     def outcome(self, pairs: "list[Pair]", metric: str, results: Any, hops: int, width: int) -> Outcome:
         """The arrays of pairs of one size from their results at each hop, by component or by band."""
-        sizes = {"algorithm": len(self.plan.algorithms), "hop": hops, "component": width}
-        arrays = arrays_of(results, len(pairs), sizes)
-        arrays = arrays if self.bands is None else banded(arrays, self.bands)
+        if self.bands is not None:
+            width, results = len(self.bands), ((rows, in_bands(found, self.bands)) for rows, found in results)
+        arrays = arrays_of(
+            results, len(pairs), {"algorithm": len(self.plan.algorithms), "hop": hops, "component": width}
+        )
         facts = [(pair.graph.n_nodes, metric, pair.graph.digest, pair.digest) for pair in pairs]
         names = ("n_nodes", "metric", "graph_hash", "digest")
         arrays |= dict(zip(names, np.array(facts, dtype=object).T, strict=True))

@@ -7,7 +7,6 @@ separates work under way from what a killed writer left; the next writer or read
 
 import contextlib
 import errno
-import hashlib
 import os
 import re
 import shutil
@@ -19,7 +18,6 @@ from filelock import FileLock, Timeout
 from spectrata.errors import ResultError
 
 PART, LOCK, OLD = ".part", ".lock", ".old"
-LONG_NAME = 200  # bytes of a name, from which on its hidden companions are named by a hash: names end at 255
 _NOT_FOR_FOLDERS = {errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EBADF}
 _FULL, _CLOSED = "free some space, or choose another place", "choose a place that you may write to"
 _FILE = "a file stands where a folder is needed, so choose another place"
@@ -71,7 +69,7 @@ def written_whole(path: Path, durable: bool = True) -> Iterator[Path]:
 
 def tidy(path: Path) -> None:
     """Remove what a killed writer of a path left; a folder that had stepped aside comes back."""
-    if _hidden(path, PART).is_dir() or _hidden(path, PART + LOCK).exists():
+    if any(os.path.exists(_hidden(path, suffix)) for suffix in (PART, PART + LOCK)):
         with contextlib.suppress(OSError, ResultError), _only_writer(path):
             pass
 
@@ -118,10 +116,7 @@ def _put_in_place(new: Path, path: Path, aside: Path) -> None:
 
 def _hidden(path: Path, suffix: str) -> Path:
     """A hidden name beside a path."""
-    name = path.name
-    if len(os.fsencode(name)) > LONG_NAME:
-        name = name[:40] + hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
-    return path.with_name(f".{name}{suffix}")
+    return path.with_name(f".{path.name}{suffix}")
 
 
 def make_folder(folder: Path) -> None:
