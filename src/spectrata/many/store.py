@@ -64,10 +64,9 @@ def _some_done(ds: "xr.Dataset") -> "xr.Dataset":
 class ResultStore:
     """Results in a Zarr store; made by :meth:`open`."""
 
-    def __init__(self, place: Path, lock: Lock) -> None:
-        self.place, self.lock, self.group = place, lock, _opened(place)
+    def __init__(self, place: Path, lock: Lock, asked: dict[str, Any]) -> None:
+        self.place, self.lock, self.asked, self.group = place, lock, asked, _opened(place)
         self._array = cache(self.group.__getitem__)  # opened once: no other process makes or grows them
-        self.asked = json.loads(self.group.attrs[ARGUMENTS])
         (self.count,), (self.chunk,) = self._array("graph").shape, self._array("digest").chunks
         self._sizes = sizes_of(self.asked, [], *self._array("eigenvalue").shape[1:])
         self._digests: list[str] = []
@@ -88,8 +87,8 @@ class ResultStore:
                 # Made beside and renamed, so that a store that is there has its names and arguments.
                 with written_whole(place) as beside:
                     _make(beside, names, chunk, facts)
-            store = cls(place, lock)
             with readable(place):
+                store = cls(place, lock, json.loads(facts[ARGUMENTS]))
                 for part in place.rglob("*.partial"):  # pieces that a killed run was writing
                     part.unlink(missing_ok=True)
                 held, own = store.group.attrs, store._array("graph")[:].astype(str).tolist()

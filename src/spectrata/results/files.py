@@ -120,7 +120,7 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
             if ARGUMENTS in ds.attrs:
                 raise ResultError(f"{path} is a store of spectra_many; open it with st.open_many.")
             integrity.check_parts(ds, str(path))
-            ds = ds.set_coords([name for name in (*COORDINATES, "made_with") if name in ds.variables])
+            ds = ds.set_coords([name for name in (*COORDINATES, "made_with", "node_row") if name in ds.variables])
             is_log, mark = CONTENT not in ds.attrs, ds.attrs.pop(CONTENT, None)  # a log grows, so that it has no hash
             if is_log and not {"magnitude", "off_zero_live"} & set(ds.variables):  # of spectra, or of a watched model
                 raise ResultError(f"{path} is not a spectrata result file: it has no magnitude.")
