@@ -91,4 +91,5 @@ def node_coordinates(graph: Graph) -> dict[str, Any]:
 def graph_variables(graph: Graph) -> dict[str, Any]:
     """Edges of the graph and, where it has them, positions, for pictures of nodes."""
     found: dict[str, Any] = {"edges": (("edge", "end"), graph.edges)}
-    return found if graph.positions is None else found | {"position": (("node", "axis"), graph.positions)}
+    words = {"long_name": "where the node is, as the graph says"}
+    return found if graph.positions is None else found | {"position": (("node", "axis"), graph.positions, words)}

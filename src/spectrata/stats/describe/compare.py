@@ -255,18 +255,16 @@ def shift_intervals(a: View, b: View, bands: int, draws: int, seed: int) -> dict
         i, j = row % len(first), row % len(second)
         common = max(first.scale[i], second.scale[j])  # a power of two of both
         pair = first.values[i] * (first.scale[i] / common), second.values[j] * (second.scale[j] / common)
-        ready[row] = comparable(*pair, parts, a.metric)
-    out = {name: np.full((count, len(a.hops), bands), np.nan) for name in ("shift_low", "shift_high", "shift_p")}
+        if pairs := comparable(*pair, parts, a.metric):
+            ready[row] = pairs
+    reach, p = np.full((2, count, len(a.hops), bands), np.nan)
     signs = exchange_signs(seed, a.n_nodes, draws)
-    for place, hop in enumerate(a.hops if any(ready.values()) else ()):
+    for place, hop in enumerate(a.hops if ready else ()):
         forms = band_forms(strat.basis(hop), bands)
         for row, pairs in ready.items():
             found = [max_shift_test(exchanged_shifts(*pair, forms, signs)) for pair in pairs]
-            if found:
-                reach, p = np.max(found, axis=0)
-                out["shift_low"][row, place], out["shift_high"][row, place] = -reach, reach
-                out["shift_p"][row, place] = p
-    return out
+            reach[row, place], p[row, place] = np.max(found, axis=0)
+    return {"shift_low": -reach, "shift_high": reach, "shift_p": p}
 
 
 def band_forms(basis: EigenBasis, bands: int) -> np.ndarray:

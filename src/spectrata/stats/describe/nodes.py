@@ -10,6 +10,7 @@ import xarray as xr
 
 from spectrata.bands.edges import band_edges
 from spectrata.bands.filters import Filtered
+from spectrata.bands.result import NAMES as BAND_NAMES
 from spectrata.bands.settings import SPACINGS, given_bands
 from spectrata.core.hop import ZERO_VECTOR
 from spectrata.errors import OptionError
@@ -20,16 +21,12 @@ from spectrata.results.build import along_rows, in_units, with_long_names
 from spectrata.stats.describe.frequencies import HopFrequencies, require_room, stratified
 from spectrata.stats.labelled import graph_variables, made_from, node_coordinates
 
-# The variables of node_energy, with their dimensions behind snapshot and hop.
-ENERGIES = {"energy": ("node", "band"), "zero_energy": ("node",), "total_energy": (), "energy_error": ("band",)}
-LONG_NAMES = {
-    "energy": "energy of each node in each band",
-    "zero_energy": "energy of each node at eigenvalue 0",
-    "total_energy": "energy of all nodes at all eigenvalues, also those outside the bands",
-    "energy_error": "bound on the sum over nodes of the absolute errors of energy",
-    "band_lower": "lower edge of the band, not in it",
-    "band_upper": "upper edge of the band, in it",
-    "position": "where the node is, as the graph says",
+# The variables of node_energy: their dimensions behind snapshot and hop, and their names in words.
+ENERGIES = {
+    "energy": (("node", "band"), "energy of each node in each band"),
+    "zero_energy": (("node",), "energy of each node at eigenvalue 0"),
+    "total_energy": ((), "energy of all nodes at all eigenvalues, also those outside the bands"),
+    "energy_error": (("band",), "bound on the sum over nodes of the absolute errors of energy"),
 }
 
 
@@ -228,18 +225,17 @@ def node_energy(
     require_room(strat.graph.n_nodes, known.values.shape[2], cut + 1 if isinstance(cut, int) else len(cut))
     found = [_hop_energy(at, field, cut, spacing) for at in at_hops]
     axes = known.axes
-    variables: dict[str, Any] = {}
-    for name, dims in (ENERGIES | {"status": ()}).items():
-        array = np.stack([hop[name] for hop in found], axis=1)
-        array = array if name == "status" else in_units(array, field.scale**2, field.undefined)
-        variables[name] = along_rows(array, ("snapshot", "hop", *dims), axes)
+    status = np.stack([hop["status"] for hop in found], axis=1)
+    variables: dict[str, Any] = {"status": along_rows(status, ("snapshot", "hop"), axes)}
+    for name, (dims, words) in ENERGIES.items():
+        array = in_units(np.stack([hop[name] for hop in found], axis=1), field.scale**2, field.undefined)
+        variables[name] = (*along_rows(array, ("snapshot", "hop", *dims), axes), {"long_name": words})
     edges = np.stack([hop["edges"] for hop in found])  # (hop, B + 1)
     coords = node_coordinates(strat.graph) | {"hop": list(strat.hops), "band": np.arange(edges.shape[1] - 1)} | axes
-    coords |= {"band_lower": (("hop", "band"), edges[:, :-1]), "band_upper": (("hop", "band"), edges[:, 1:])}
+    for name, own in (("band_lower", edges[:, :-1]), ("band_upper", edges[:, 1:])):
+        coords[name] = (("hop", "band"), own, {"long_name": BAND_NAMES[name]})
     facts = made_from(strat, strat.computing.operator()) | {"kind": "nodes", "metric": field.metric}
     ds = xr.Dataset(variables | graph_variables(strat.graph), coords, facts | {"options": json.dumps(asked)})
-    for name in LONG_NAMES.keys() & ds.variables:
-        ds[name].attrs["long_name"] = LONG_NAMES[name]
     return with_long_names(ds).transpose("snapshot", "node", "hop", "band", ..., missing_dims="ignore")
 
 

@@ -86,10 +86,10 @@ def summary(ds: xr.Dataset, *, bands: int = 4) -> pd.DataFrame:
                 table.insert(0, "graph", name)
             tables.append(table)
         if "graph" in ds.dims:
+            every = zip(*(ds[name].values.tolist() for name in ("graph", "state", "error")), strict=True)
             done = {table["graph"].iloc[0] for table in tables}  # the others failed or are missing
-            lost = zip(*(ds[name].values.tolist() for name in ("graph", "state", "error")), strict=True)
-            rows = [{"graph": one, "status": f"{state}: {why}" if why else state} for one, state, why in lost]
-            tables.append(pd.DataFrame([row for row in rows if row["graph"] not in done]))
+            lost = {one: f"{state}: {why}" if why else state for one, state, why in every if one not in done}
+            tables.append(pd.DataFrame({"graph": list(lost), "status": list(lost.values())}))
         found = NotedTable(pd.concat([table for table in tables if len(table)], ignore_index=True))
     found.attrs["note"] = "\n".join(notes)
     return found

@@ -159,10 +159,9 @@ def with_recent(one: "xr.Dataset", run: "xr.Dataset") -> "xr.Dataset":
     ``one`` has layers as snapshots, ``run`` is ``w.dataset`` or its part with the measures.
     """
     time, mode = _time_of(run), str(one.attrs["pass_mode"])
-    modes = run["mode"].values.tolist() if "mode" in run.dims else [mode_of(run)]
-    if MEASURE not in run or mode not in modes:
+    cells = run if "mode" in run.dims else run.expand_dims(mode=[mode_of(run)])
+    if MEASURE not in run or mode not in (modes := cells["mode"].values.tolist()):
         return one
-    cells = run if "mode" in run.dims else run.expand_dims(mode=modes)
     cells, times = cells.sel(layer=one["snapshot"].values).transpose("layer", ..., time), run[time].values
     own, now = cells[MEASURE].sel(mode=mode).values, one.attrs[f"pass_{time}"]
     seen = np.isfinite(own).any(axis=0) & (times <= now)
