@@ -147,13 +147,13 @@ def _per_hop(
     measure = operator.measure(stratum) if operator.has_measure else None
     weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
     size = np.sum(values**2, axis=(1, 2))
-    out = {name: np.empty(len(values)) for name in ("mad", "mad_sum", "off_zero", "off_zero_live")}
+    out = {name: np.empty(len(values)) for name in ("off_zero", "off_zero_live")}
     for name, scaled in (("dirichlet", values), ("dirichlet_normalized", values * (1.0 / roots))):
         out[name] = edge_sums.edge_lengths(scaled, stratum.edges) ** 2 @ weights
         out[f"{name}_share"] = over(out[name], size)
     out["dirichlet_mean"] = 2 * out["dirichlet"] / stratum.n_nodes
-    for row, s in enumerate(unit):
-        out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, stratum.edges, weights, gap, zeros)
+    out["mad"], out["mad_sum"] = _mean_average_distance(unit, stratum.edges, weights, gap, zeros)
+    for row in range(len(values)):
         live = np.any(t[row] != 0, axis=1)
         for name, some in (("off_zero", np.full(len(live), True)), ("off_zero_live", live | ~live.any())):
             parts = np.unique(stratum.parts[some], return_inverse=True)[1]
@@ -164,21 +164,17 @@ def _per_hop(
 
 
 def _mean_average_distance(
-    s: np.ndarray, edges: np.ndarray, weights: np.ndarray, apart: float, zeros: bool
-) -> tuple[float, float]:
-    """Compute MAD and its summed form; NaN where a zero vector has an edge, unless ``zeros`` stay as they are."""
-    norms = np.linalg.norm(s, axis=1)
-    ends = edges.T.ravel()
-    if (norms[ends] == 0).any() and not zeros:
-        return np.nan, np.nan
-    unit = s / np.where(norms > 0, norms, 1.0)[:, None]
-    lengths = edge_sums.edge_lengths(unit[None], edges)[0]
+    vectors: np.ndarray, edges: np.ndarray, weights: np.ndarray, apart: float, zeros: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute MAD and its summed form ``(T,)``; NaN where a zero vector has an edge, unless ``zeros`` stay."""
+    norms = np.linalg.norm(vectors, axis=2)  # (T, n)
+    lengths = edge_sums.edge_lengths(vectors / np.where(norms > 0, norms, 1.0)[..., None], edges)  # (T, m)
     distance = np.where(lengths > apart, lengths**2 / 2, 0.0)  # 1 - cos without its loss of digits
-    summed = np.bincount(ends, np.tile(weights * distance, 2), len(s))
-    counted = np.bincount(ends, np.tile(weights * (distance > 0), 2), len(s))
-    some = counted > 0
-    mad = float(np.mean(summed[some] / counted[some])) if some.any() else 0.0
-    return mad, float(summed.sum() / len(s))
+    parts = (weights * distance, weights * (distance > 0))
+    summed, counted = (edge_sums.node_sums(edges, one, norms.shape[1]) for one in parts)  # (T, n) each
+    mad = np.nansum(over(summed, counted), axis=1) / np.maximum(np.count_nonzero(counted, axis=1), 1)
+    known = zeros | np.all(norms[:, edges] > 0, axis=(1, 2))
+    return np.where(known, mad, np.nan), np.where(known, summed.mean(axis=1), np.nan)
 
 
 def _ranks(values: np.ndarray) -> dict[str, np.ndarray]:

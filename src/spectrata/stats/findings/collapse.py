@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from spectrata.errors import OptionError
-from spectrata.stats.findings.ending import AT_CHANCE, ENDED, Ending, accuracy_words, ending_of, is_poor
+from spectrata.stats.findings.ending import AT_CHANCE, ENDED, Ending, accuracy_words, ending_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -162,7 +162,8 @@ def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> tuple[lis
     if not is_layers(ds):
         raise OptionError("Only layers of a watched model are judged; give w.over_layers().")
     ds = ds if control is None else _with_control(ds, control)
-    ending, scores, broken, judged = ending_of(ds), accuracy_words(ds), _broken(ds), places(ds)
+    ending, broken, judged = ending_of(ds), _broken(ds), places(ds)
+    scores, is_poor = accuracy_words(ds)
     rows = dict.fromkeys(list(broken)[:1], "") | {row: place for place, row in judged.items()}
     found, notes = [], []
     for row, place in rows.items():
@@ -182,7 +183,7 @@ def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> tuple[lis
         notes.append(f"First below {level:g}: {name}, {value:.2g} (described, not judged).")
     if found and all(one.kind == "not_collapsed" for one in found):
         usual = f"A model can fail without collapse: {100 - 100 * hit:.0f} % of the study's failed models did."
-        notes += OPTIMISATION if is_poor(ds) else [usual]
+        notes += OPTIMISATION if is_poor else [usual]
     return found, notes
 
 
@@ -277,9 +278,8 @@ def _broken(ds: "xr.Dataset") -> dict[int, str]:
 
 def layer_table(ds: "xr.Dataset") -> str:
     """Measures of the hidden states and the outputs as a text table of at most 80 columns, control beside."""
-    names = [MEASURE, CONTROL, "r", "r_control", "effective_rank"]
-    heads = dict(zip(names, [MEASURE, "control", "r", "r control", "rank"], strict=True))
-    known = ds[[name for name in names if name in ds]].isel(snapshot=_is_state(ds))
+    heads = {MEASURE: MEASURE, CONTROL: "control", "r": "r", "r_control": "r control", "effective_rank": "rank"}
+    known = ds[[name for name in heads if name in ds]].isel(snapshot=_is_state(ds))
     labels = [str(name) for name in known["snapshot"].values]
     width = min(21, max(map(len, [*labels, "layer"])))
 

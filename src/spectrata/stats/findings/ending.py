@@ -68,31 +68,21 @@ def _is_held_out(name: str) -> bool:
     return any(word in name.lower() for word in ("val", "test"))
 
 
-def accuracy_words(ds: "xr.Dataset") -> str:
-    """Describe the accuracy of training, beside that of always naming the largest class where labels are known."""
-    accuracy, share, count = _accuracy(ds), ds.attrs.get("largest_class"), ds.attrs.get("labelled")
-    if accuracy is None:
-        return ""
-    if share is None or not count:
-        return f"train accuracy {accuracy:.2g}"
-    if accuracy <= share + 2 * np.sqrt(share * (1 - share) / count):
-        return AT_CHANCE
-    return f"train accuracy {accuracy:.2g} (largest class {share:.2g})"
+def accuracy_words(ds: "xr.Dataset") -> tuple[str, bool]:
+    """Describe the median accuracy of training in the last tenth of the epochs, and whether it is poor.
 
-
-def _accuracy(ds: "xr.Dataset") -> float | None:
-    """The median accuracy of training in the last tenth of the epochs, between 0 and 1."""
+    Where labels are known, it stands beside that of always naming the largest class.
+    """
     known = scores_of(ds)
     own = [name for name in known if "acc" in name.lower() and not _is_held_out(name)]
     values = np.array(known[own[0]] if own else [], dtype=float)
     values = values[np.isfinite(values)]
     if not len(values):
-        return None
+        return "", False
     accuracy = float(np.median(values[-max(1, len(values) // 10) :]))
-    return accuracy / 100 if accuracy > 1 else accuracy
-
-
-def is_poor(ds: "xr.Dataset") -> bool:
-    """Whether the training nodes were not learned: an accuracy below half way from the largest class to 1."""
-    accuracy, share = _accuracy(ds), ds.attrs.get("largest_class", 0.0)
-    return accuracy is not None and accuracy < share + POOR * (1 - share)
+    accuracy = accuracy / 100 if accuracy > 1 else accuracy
+    share, count = ds.attrs.get("largest_class", 0.0), ds.attrs.get("labelled")
+    words = f"train accuracy {accuracy:.2g}" + (f" (largest class {share:.2g})" if share and count else "")
+    if share and count and accuracy <= share + 2 * np.sqrt(share * (1 - share) / count):
+        words = AT_CHANCE
+    return words, accuracy < share + POOR * (1 - share)

@@ -133,8 +133,10 @@ class Findings(Sequence[Finding]):
     def to_json(self) -> str:
         """Everything as JSON; numbers that are NaN become null."""
         facts = {"notes": self.notes, "lines": self.lines, "given": self.given, "level": LEVEL, "tests": self.tests}
-        rows = [{name: _plain(value) for name, value in asdict(one).items()} for one in self]
-        return json.dumps(facts | {"findings": rows}, indent=2)
+        document = facts | {"findings": [asdict(one) for one in self]}
+        # Labels of numpy become plain numbers, others text; NaN, which JSON does not have, is read back as None.
+        text = json.dumps(document, default=lambda label: label.item() if isinstance(label, np.generic) else str(label))
+        return json.dumps(json.loads(text, parse_constant=lambda _: None), indent=2)
 
     def __str__(self) -> str:
         verdicts = [fill(one.text, WIDTH, subsequent_indent="    ") for one in self if one.kind in VERDICTS]
@@ -149,14 +151,6 @@ class Findings(Sequence[Finding]):
         verdicts = [one.text for one in self if one.kind in VERDICTS]
         texts = html_list([*verdicts, *self.notes, *self.lines])
         return f"<div><strong>Findings</strong>{table}{texts}</div>"
-
-
-def _plain(value: Any) -> Any:
-    """The same with what JSON has: NaN as None, labels as plain values or text."""
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value if isinstance(value, (str, int, float, type(None))) else str(value)
 
 
 # ---- the table: one row per hop, at most 80 columns wide, and one footnote for the words that occur

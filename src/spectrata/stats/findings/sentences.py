@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.stats.findings.finding import WIDTH, place_words, shown, shown_p
+from spectrata.stats.findings.finding import WIDTH, Finding, place_words, shown, shown_p
 from spectrata.stats.nulls.stopping import LEVEL
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-
-    from spectrata.stats.findings.finding import Finding
 
 NAMED = 8  # labels that are named one by one
 WEAK = 0.05  # |r| below which a likeness is called weak
@@ -31,7 +29,7 @@ BOTH_ENDS = "smooth and rough together: more energy than chance in the lowest an
 NOT_SCALED = "not tested"  # few components off zero, or pairs that fall into parts
 
 
-def sentence(one: "Finding", given: str) -> str:
+def sentence(one: Finding, given: str) -> str:
     """The sentence of one test, with its numbers."""
     where = place(one)
     if one.kind == "undefined":
@@ -42,7 +40,7 @@ def sentence(one: "Finding", given: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _likeness(one: "Finding", given: str) -> str:
+def _likeness(one: Finding, given: str) -> str:
     who = nodes(one.hop)
     if one.kind == "chance":
         base = f"{who} are not distinguishable from chance"
@@ -54,7 +52,7 @@ def _likeness(one: "Finding", given: str) -> str:
     return f"{who} are {word}{rest}"
 
 
-def _scale(one: "Finding", given: str) -> str:
+def _scale(one: Finding, given: str) -> str:
     above, at_chance, below, _ = SHARES[one.statistic]
     if not one.significant:
         words = f"{below if one.p_family <= LEVEL else at_chance} than chance"
@@ -63,7 +61,7 @@ def _scale(one: "Finding", given: str) -> str:
     return f"at {hops([one.hop])} the signal {words}"
 
 
-def _numbers(one: "Finding", given: str) -> str:
+def _numbers(one: Finding, given: str) -> str:
     """The value with its chance and p, and the same given covariates."""
     is_r, numbers = one.statistic == "r", (one.value, one.value_given, one.chance_low, one.chance_high)
     value, held, low, high = (shown(x) if is_r else f"{100 * x:.0f}" for x in numbers)
@@ -83,7 +81,7 @@ def equals_p(p: float) -> str:
     return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
-def place(one: "Finding") -> str:
+def place(one: Finding) -> str:
     """Column and snapshot in words; nothing where the signal has neither."""
     words = place_words(one.column, one.snapshot)
     return f"In {words} " if words else ""
@@ -120,7 +118,7 @@ def listed(labels: Sequence[Any]) -> str:
     return ", ".join(shown_labels) + (f" and {last}" if last else "")
 
 
-def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
+def scale_lines(findings: Iterable[Finding], given: str) -> list[str]:
     """One line per column and snapshot on where the signal is smooth, rough or follows the main divide."""
     lines: list[str] = []
     for where, group in groupby(findings, key=place):
@@ -150,7 +148,7 @@ def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
 # ---- headlines
 
 
-def likeness_words(rows: Sequence["Finding"], diameter: int | None) -> str:
+def likeness_words(rows: Sequence[Finding], diameter: int | None) -> str:
     """Verdicts of consecutive hops in words: the first hop leads, and what shows only given degree comes last.
 
     Of the others "alike" and "unlike", and only where there is neither what is not shown beyond degree. "From K hops
@@ -177,7 +175,7 @@ CLEAR, BEHIND, GIVEN, CHANCE, SILENT = range(5)  # what a verdict says, the clea
 AT_CHANCE = "not distinguishable from chance"
 
 
-def _said(one: "Finding") -> tuple[int, str, str]:
+def _said(one: Finding) -> tuple[int, str, str]:
     """What the verdict of a hop says: its rank, its word, and what stands behind the hop."""
     if one.verdict in ("alike", "unlike"):
         return CLEAR, by_side(one.verdict, one.value), ""

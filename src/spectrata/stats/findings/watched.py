@@ -26,12 +26,12 @@ MODES = ("train", "eval", "control")
 NO_LABEL = -1  # epoch of a pass that was not labelled
 NOT_RECORDED = "not recorded"  # status of a layer at a pass that did not have it
 SCORE = "score"  # attribute of a variable that is a score
-ROW_COORDINATES = {"layer", "mode", "role", "step", "epoch"}
 
 
 def is_rows(ds: Any) -> bool:
     """Whether a result has one row per pass and layer: a log, ``w.snapshots`` or a saved one."""
-    return "snapshot" in ds.dims and set(ds.coords) >= ROW_COORDINATES and "pass_mode" not in ds.attrs
+    known = {"layer", "mode", "role", "step", "epoch"} <= set(ds.coords)
+    return "snapshot" in ds.dims and known and "pass_mode" not in ds.attrs
 
 
 def layers_of(ds: "xr.Dataset") -> "xr.Dataset":
