@@ -99,7 +99,7 @@ def test_refusals_and_a_signal_without_variance(found):
         ([1, 2, 3, 4, 7], "1 to 4 and 7 hops"),
         ([0], "the same node"),
         ([0, 1], "the same node and 1 hop"),
-        (["(0, 2]", "(2, 4]"], "(0, 2], (2, 4]"),
+        (["(0, 2]", "(2, 4]"], "(0, 2] and (2, 4]"),
     ],
 )
 def test_hops_in_words(hops, words):

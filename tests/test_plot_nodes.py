@@ -108,7 +108,7 @@ def test_texts_are_classes_with_their_counts():
     many = [f"class {k % 10}" for k in range(20)]
     words = [text.get_text() for text in st.plot.nodes(many, GRAPH)[0].get_legend().get_texts()]
     assert len(words) == 8
-    assert words[-1] == "3 other classes"
+    assert words[-1] == "3 other labels (6)"
     assert len(st.plot.nodes(np.array(labels), pos=PLACES)) == 1
 
 

@@ -1,8 +1,7 @@
 """Energy as maps and staircases: frequency by hop, layer, epoch or graph, and the response of layers."""
 
 from collections.abc import Iterable, Sequence
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,22 +26,6 @@ FEW = 6  # layers up to which each is a staircase; more are the rows of a map
 MOST_NAMES = 40
 SPAN = 1e-4  # of the largest value; smaller ones are left out
 BOUNDED = ("normalized", "random_walk")  # Laplacians with eigenvalues in [0, 2]
-
-
-def _mesh(ax: "Axes", x: Any, y: Any, ratio: np.ndarray, words: str = ENERGY) -> Any:
-    """Cells of energy over a flat spectrum, from pale to strong; or of responses, pale at 1, with two sides."""
-    low, high = STEPS if words == RESPONSE else OCTAVES
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.clip(np.log2(ratio), low, high)
-    look: dict[str, Any] = {"vmin": low, "vmax": high, "rasterized": True}
-    return ax.pcolormesh(x, y, values, cmap=style.color_map(ax, words == RESPONSE), **look)
-
-
-def _bar(ax: "Axes", drawn: Any, words: str = ENERGY, within: Any = None) -> None:
-    """The colour bar of such a map, with ratios as numbers."""
-    bar = style.side_bar(ax, drawn, words, within)
-    ticks = np.arange(drawn.norm.vmin, drawn.norm.vmax + 1)
-    bar.set_ticks(ticks.tolist(), labels=[f"{2.0**tick:g}" if tick >= 0 else f"1/{2**-tick:g}" for tick in ticks])
 
 
 def spectrogram(
@@ -91,65 +74,52 @@ def spectrogram(
     sheet, shown, note = reading.hop_panels(ax, known, hops if by_hop else None, least=5.6 if by_hop else 7.0)
     for panel, hop in zip(sheet.axes, shown, strict=True):
         if by_hop:
-            columns = [
-                Column(graph or label, cells.get(hop), row)
-                for graph, one, cells in each
-                for row, label in enumerate(reading.row_names(one))
-            ]
+            blocks = [([graph or row for row in reading.row_names(one)], cells.get(hop)) for graph, one, cells in each]
             sizes = reading.hop_sizes(longest)[:, longest.hops.index(hop)]
             panel.set_title(style.hop_words(hop) if len(views) > 1 else reading.hop_title(hop, sizes), fontsize=9)
         else:
             wanted = reading.chosen(longest.hops, "hop", hops)
             pairs = [(graph, hop, cells[hop]) for graph, _, cells in each for hop in wanted if hop in cells]
-            columns = [Column(f"{graph} {style.hop_words(hop)}".strip(), cells, 0) for graph, hop, cells in pairs]
-        drawn, bands = _columns(panel, columns)
+            blocks = [([f"{graph} {style.hop_words(hop)}".strip()], cells) for graph, hop, cells in pairs]
+        drawn, bands = _columns(panel, blocks)
     noun = sequence or ("graph" if len(views) > 1 else "hop")
     sheet.name_axes(sequence or ("graph" if by_hop else ""), "eigenvalue λ" if bands else RANK_AXIS)
     sheet.title(f"{name}: where the energy of each {noun} lies", note)
     if sheet.own:
-        _bar(sheet.ax, drawn, within=list(sheet.axes))
-    if any(column.cells is not None and column.cells.chance is not None for column in columns):
+        style.ratio_bar(sheet.ax, drawn, ENERGY, list(sheet.axes))
+    if any(cells is not None and cells.chance is not None for _, cells in blocks):
         ink = sheet.theme.ink
         sheet.legend([style.mark("above chance (q ≤ 0.05)", ink, "^"), style.mark("below chance", ink, "v")])
     return sheet.axes
 
 
-class Column(NamedTuple):
-    """One column of a map: a row of cells, none where a graph has no such hop."""
-
-    label: str
-    cells: Cells | None
-    row: int
-
-
-def _columns(ax: "Axes", columns: Sequence[Column]) -> tuple[Any, bool]:
-    """A panel of columns; gives one of its meshes, and whether its cells are bands."""
+def _columns(ax: "Axes", blocks: Sequence[tuple[list[str], Cells | None]]) -> tuple[Any, bool]:
+    """Named columns, without cells where a graph has no such hop: gives a mesh, and whether its cells are bands."""
     ax.set_facecolor(style.theme_of(ax).chance)  # without a number
-    at, drawn, bands = 0, None, False
-    for _, group in groupby(columns, key=lambda column: id(column.cells)):
-        some = list(group)
-        cells, rows = some[0].cells, [column.row for column in some]
+    at, drawn, bands, empty = 0, None, False, []
+    for names, cells in blocks:
         if cells is not None:
             bands, places = cells.bands, cells.edges if cells.bands else cells.ranks
-            drawn = _mesh(ax, np.arange(at, at + len(some) + 1) - 0.5, places, cells.ratio[rows].T)
-            _marks(ax, cells, rows, at)
-        at += len(some)
-    style.fit_ticks(ax, [column.label for column in columns])
+            drawn = style.ratio_map(ax, np.arange(at, at + len(names) + 1) - 0.5, places, cells.ratio.T, OCTAVES)
+            _marks(ax, cells, at)
+            empty += [cells.why_empty(row) for row in range(len(names))]
+        at += len(names)
+    style.fit_ticks(ax, [name for names, _ in blocks for name in names])
+    ax.set_xlim(-0.5, at - 0.5)
     ax.tick_params(labelsize=8)
     if not bands:
         rank_ticks(ax.yaxis)
-    why = ["" if column.cells is None else column.cells.why_empty(column.row) for column in columns]
-    if all(why):
-        style.write_in(ax, why[0])
+    if all(empty):
+        style.write_in(ax, empty[0])
     return drawn, bands
 
 
-def _marks(ax: "Axes", cells: Cells, rows: Sequence[int], first: int) -> None:
+def _marks(ax: "Axes", cells: Cells, first: int) -> None:
     """Triangles on the cells beyond chance."""
     if cells.chance is None:
         return
-    low, high, q = (cells.chance[name][rows] for name in ("chance_low", "chance_high", "q"))
-    middle, above = (cells.ranks[1:] + cells.ranks[:-1]) / 2, cells.share[rows] > (low + high) / 2
+    low, high, q = (cells.chance[name] for name in ("chance_low", "chance_high", "q"))
+    middle, above = (cells.ranks[1:] + cells.ranks[:-1]) / 2, cells.share > (low + high) / 2
     look: dict[str, Any] = {"color": style.theme_of(ax).ink, "markeredgecolor": style.theme_of(ax).paper}
     for side, marker, gid in ((above, "^", "above"), (~above, "v", "below")):
         column, cell = np.nonzero(side & (q <= LEVEL))
@@ -279,7 +249,9 @@ def _draw_states(
     sheet = style.Sheet(ax, height=0.5 + 0.17 * min(len(names), MOST_NAMES) if many else 2.8, least=7.0)
     ax, noun = sheet.ax, "layer" if "role" in result.ds.coords else result.row_dims[0]
     if many:
-        _bar(ax, _mesh(ax, edges, np.arange(len(names) + 1), values, up), up)
+        ends = STEPS if up == RESPONSE else OCTAVES
+        drawn = style.ratio_map(ax, edges, np.arange(len(names) + 1), values, ends, up == RESPONSE)
+        style.ratio_bar(ax, drawn, up)
         style.row_ticks(ax, names, MOST_NAMES if sheet.own else 12)
     else:
         _stairs(ax, edges, values, names)

@@ -1,6 +1,6 @@
 """Nodes painted on their graph, or where their vectors are: values, labels, energies, local verdicts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from spectrata.inputs.labels import Labels, as_labels
 from spectrata.inputs.signals import as_signal
 from spectrata.plot import style
 from spectrata.plot.positions import given_places, node_places
-from spectrata.plot.reading import MAX_PANELS, one_of_dim
+from spectrata.plot.reading import MAX_PANELS, one_of_each
 from spectrata.results.build import graph_of
 from spectrata.results.schema import in_order
 from spectrata.stats.verbs.local import WORDS
@@ -31,9 +31,11 @@ class Panel(NamedTuple):
     """One picture of a graph: a title, a number or label for each node, and what the numbers are."""
 
     title: str
-    values: "np.ndarray | Labels"
+    values: "np.ndarray | Labels | None"  # None: nodes of one colour
     words: str = ""
 
+
+Group = tuple[str, np.ndarray, str]  # a name, which nodes, and their colour; "" for hollow nodes
 
 # ---- one panel
 
@@ -65,14 +67,29 @@ def dots(ax: "Axes", places: np.ndarray, size: float, **look: Any) -> Any:
     return ax.scatter(places[:, 0], places[:, 1], size, rasterized=len(places) > style.RASTER, **{"zorder": 2} | look)
 
 
+def groups(ax: "Axes", places: np.ndarray, size: float, known: Iterable[Group], **look: Any) -> list[Any]:
+    """Nodes of each group, not the empty ones, in its colour, hollow where it has none; gives what a legend names."""
+    theme, handles = style.theme_of(ax), []
+    for name, there, color in known:
+        if there.any():
+            face, edge = (color, theme.paper) if color else (theme.paper, theme.muted)
+            dots(ax, places[there], size, color=face, gid=name, **{"edgecolors": edge, "linewidths": 0.6} | look)
+            handles.append(style.mark(f"{name} ({np.count_nonzero(there):,})", color or edge, face=face))
+    return handles
+
+
 def paint(ax: "Axes", places: np.ndarray, edges: np.ndarray, panel: Panel, size: float = 0.0) -> list[Any]:
-    """One panel: numbers with a colour bar, labels; gives what a legend names."""
-    if isinstance(panel.values, Labels):
-        return _paint_labels(ax, places, edges, panel.values, size)
-    values, theme = panel.values, style.theme_of(ax)
+    """One panel: numbers with a colour bar, labels, or nodes alone; gives what a legend names."""
+    size, values, theme = size or place_nodes(ax, places, edges), panel.values, style.theme_of(ax)
+    look: dict[str, Any] = {"linewidths": 0.6 if len(places) <= 300 else 0.0}
+    if isinstance(values, Labels):
+        return groups(ax, places, size, _classes(values, theme), **look)
+    if values is None:
+        dots(ax, places, size, color=theme.colors[0], edgecolors=theme.paper, gid="nodes", **look)
+        return []
     if len(places) != len(values):
         raise OptionError(f"There are {len(values)} values and {len(places)} places; give one of each per node.")
-    own, there = place_nodes(ax, places, edges), np.isfinite(values)
+    there = np.isfinite(values)
     if not there.any():
         style.write_in(ax, "no node has a number")
         return []
@@ -81,44 +98,27 @@ def paint(ax: "Axes", places: np.ndarray, edges: np.ndarray, panel: Panel, size:
     least = -top if signed else 0.0 if low < 0.5 * top else low
     # The largest lie on top: they are what is looked for.
     order = np.flatnonzero(there)[np.argsort(sizes, kind="stable")]
-    scale: dict[str, Any] = {"cmap": style.color_map(ax) if signed else style.MAP, "vmin": least}
-    look: dict[str, Any] = {"edgecolors": theme.muted, "linewidths": 0.5 if len(places) <= 300 else 0.0}
-    scale["vmax"] = max(top, least + 1e-12)
-    drawn = dots(ax, places[order], size or own, c=values[order], gid="nodes", **look, **scale)
-    dots(ax, places[~there], size or own, facecolors="none", edgecolors=theme.muted, linewidths=0.5)
+    look |= {"cmap": style.color_map(ax) if signed else style.MAP, "vmin": least, "vmax": max(top, least + 1e-12)}
+    drawn = dots(ax, places[order], size, c=values[order], gid="nodes", edgecolors=theme.muted, **look)
+    dots(ax, places[~there], size, facecolors="none", edgecolors=theme.muted, linewidths=0.5)
     beyond = "neither" if sizes.max() <= top else "both" if signed else "max"
     style.side_bar(ax, drawn, panel.words, shrink=0.8, extend=beyond)
     return []
 
 
-def _paint_labels(ax: "Axes", places: np.ndarray, edges: np.ndarray, labels: Labels, size: float) -> list[Any]:
-    """One colour for each class, the largest first; nodes without a class are hollow."""
-    own, theme = place_nodes(ax, places, edges), style.theme_of(ax)
+def _classes(labels: Labels, theme: style.Theme) -> Iterator[Group]:
+    """The nodes of each class, of the largest where there are more than colours, then of the others, then without."""
     counts = np.bincount(labels.codes[labels.codes >= 0], minlength=len(labels.classes))
-    most, handles = len(theme.colors), []
-    named = np.argsort(-counts, kind="stable")[:most].tolist() if len(counts) > most else range(len(counts))
-    colors = dict(zip(named, theme.colors, strict=False))
-    look: dict[str, Any] = {"edgecolors": theme.paper, "linewidths": 0.8 if len(places) <= 300 else 0.0}
-    for code, name in enumerate(labels.classes):
-        color = colors.get(code, theme.muted)
-        dots(ax, places[labels.codes == code], size or own, color=color, gid=str(name), **look)
-        handles += [style.mark(f"{name} ({counts[code]:,})", color)] if code in colors else []
-    others = len(counts) - len(handles)
-    if others:
-        handles.append(style.mark(f"{others:,} other class{'es' if others > 1 else ''}", theme.muted))
-    none = labels.codes < 0
-    if none.any():
-        dots(ax, places[none], size or own, facecolors=theme.paper, edgecolors=theme.muted, linewidths=0.6)
-        handles.append(style.mark(f"no label ({np.count_nonzero(none):,})", theme.muted, face=theme.paper))
-    return handles
+    named = np.sort(np.argsort(-counts, kind="stable")[: len(theme.colors)])
+    for code, color in zip(named, theme.colors, strict=False):
+        yield str(labels.classes[code]), labels.codes == code, color
+    yield style.count(len(counts) - len(named), "other label"), ~np.isin(labels.codes, [*named, -1]), theme.muted
+    yield "no label", labels.codes < 0, ""
 
 
 def below(ax: "Axes", handles: Sequence[Any]) -> None:
-    """A legend under a panel that has no axes, in as many columns as fit."""
-    if handles:
-        width = max(len(handle.get_label()) for handle in handles)
-        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.02), "frameon": False, "fontsize": 8}
-        ax.legend(handles=handles, ncols=max(1, min(len(handles), int(style.points(ax) / (4.4 * width + 36)))), **place)
+    """A legend under a panel that has no axes."""
+    style.fit_legend(ax, handles, style.points(ax), loc="upper center", bbox_to_anchor=(0.5, 0.02))
 
 
 def panel_height(places: np.ndarray) -> float:
@@ -127,9 +127,11 @@ def panel_height(places: np.ndarray) -> float:
     return float(np.clip(2.9 * extent[1] / max(extent[0], 1e-12), 1.2, 3.2))
 
 
-def write_name(ax: "Axes", place: np.ndarray, name: Any) -> None:
+def write_names(ax: "Axes", places: np.ndarray, names: Any, which: Any = None) -> None:
+    """Names beside some nodes, by default beside all in graphs of up to 30."""
     look: dict[str, Any] = {"xytext": (5, 4), "textcoords": "offset points", "fontsize": 7, "zorder": 4}
-    ax.annotate(style.plain(name), tuple(place), color=style.theme_of(ax).ink, **look)
+    for node in (range(len(places) if len(places) <= NAMED else 0)) if which is None else which:
+        ax.annotate(style.plain(names[node]), tuple(places[node]), color=style.theme_of(ax).ink, **look)
 
 
 # ---- what is painted
@@ -150,7 +152,7 @@ def panels_of(values: Any, graph: Graph, snapshot: Any = None, label: str | None
     """One panel for each column of a signal in any form, texts as labels."""
     words = label or str(getattr(values, "name", None) or (values if isinstance(values, str) else ""))
     try:
-        one = one_of_dim(values, "snapshot", snapshot) if hasattr(values, "dims") else values
+        one = one_of_each(values, snapshot=snapshot) if hasattr(values, "dims") else values
         signal = as_signal(one, graph, texts=True)
     except (SignalTypeError, SignalValueError):
         labels = as_labels(values, graph)
@@ -166,7 +168,7 @@ def panels_of(values: Any, graph: Graph, snapshot: Any = None, label: str | None
 
 
 def _of_dataset(ds: "xr.Dataset", hop: Any, snapshot: Any, label: str | None) -> list[Panel]:
-    ds = one_of_dim(one_of_dim(ds, "snapshot", snapshot), "hop", hop, 0)
+    ds = one_of_each(ds, snapshot=snapshot, hop=hop)
     if "decoupling" in ds:
         with np.errstate(divide="ignore"):
             index = np.log2(ds["decoupling"].values)
@@ -238,18 +240,24 @@ def nodes(
         if known is None and pos is None:
             raise OptionError("The values do not hold their graph; give graph= or pos=.")
         if known is None:
-            values = np.asarray(values)
             n, none = len(values), np.empty(0, dtype=np.int64)
             known = Graph(n, np.zeros(n + 1, dtype=np.int64), none, tuple(range(n)))
         panels = panels_of(values, known, snapshot, label)
-    places, edges = places_for(pos, known, own), known.edges
-    shown = panels if ax is not None else panels[:MAX_PANELS]
-    sheet = style.Sheet(ax, len(shown), height=panel_height(places))
+    places = places_for(pos, known, own)
+    return draw_panels(panels if ax is not None else panels[:MAX_PANELS], places, known, ax, len(panels))
+
+
+def draw_panels(
+    shown: Sequence[Panel], places: np.ndarray, graph: Graph, ax: Any, known: int, noun: str = "panels"
+) -> np.ndarray:
+    """Pictures of one graph, ``shown`` of all that are ``known``; nodes of small graphs carry their names."""
+    sheet = style.Sheet(ax, len(shown), noun, height=panel_height(places))
     for panel, one in zip(sheet.axes, shown, strict=True):
-        below(panel, paint(panel, places, edges, one))
+        below(panel, paint(panel, places, graph.edges, one))
+        write_names(panel, places, graph.names)
         panel.set_title(style.plain(one.title), fontsize=9)
-    if len(shown) < len(panels):
-        sheet.title(f"{style.count(len(panels) - len(shown), 'panel')} of {len(panels)} not drawn")
+    if len(shown) < known:
+        sheet.title(f"{known - len(shown)} of {known} {noun} not drawn")
     return sheet.axes
 
 
@@ -290,38 +298,31 @@ def local(
     >>> grid = nx.convert_node_labels_to_integers(nx.grid_2d_graph(8, 8))
     >>> found = st.local(grid, [float(node % 8 > 4 and node > 40) for node in grid])
     >>> st.plot.local(found).get_title(loc="left")
-    '1 of 64 nodes stands out among its neighbours'
+    '1 of 64 nodes stand out among their neighbours'
     """
     if getattr(ds, "attrs", {}).get("kind") != "local":
         raise OptionError("plot.local draws a result of st.local; give one.")
-    ds = one_of_dim(one_of_dim(one_of_dim(in_order(ds), "snapshot", snapshot), "column", column, 0), "hop", hop, 0)
+    ds = one_of_each(in_order(ds), snapshot=snapshot, column=column, hop=hop)
     graph = graph_of(ds)
     places, verdict, r = places_for(pos, graph), ds["verdict"].values.astype(str), np.nan_to_num(ds["r"].values)
     sheet = style.Sheet(ax, height=1.6 * panel_height(places), least=6.4)
     ax, theme, size = sheet.ax, sheet.theme, place_nodes(sheet.ax, places, graph.edges)
-    colors = dict(zip(WORDS, [theme.colors[at] for at in (0, 3, 1, 4, 0, 1, 0, 1)], strict=True))
-    none, handles = ~np.isin(verdict, WORDS), []
+    none, end = (
+        ~np.isin(verdict, WORDS),
+        2.0 * (np.abs(r).max() or 1.0),
+    )  # half of the scale: verdicts have full colours
     pale: dict[str, Any] = {"c": r[none], "cmap": style.color_map(ax), "edgecolors": theme.muted, "linewidths": 0.5}
-    end = 2.0 * (np.abs(r).max() or 1.0)  # half of the scale: verdicts alone have full colours
     dots(ax, places[none], size, vmin=-end, vmax=end, gid="none", **pale)
-    for word in [word for word in WORDS if (verdict == word).any()]:
-        look: dict[str, Any] = {"color": colors[word], "edgecolors": theme.paper, "linewidths": 0.6, "zorder": 3}
-        dots(ax, places[verdict == word], 1.8 * size, gid=word, **look)
-        handles.append(style.mark(f"{word} ({np.count_nonzero(verdict == word):,})", colors[word]))
-    below(
-        ax,
-        [
-            *handles,
-            style.mark(f"no verdict ({none.sum():,}): pale blue alike, orange unlike", theme.muted, face=theme.paper),
-        ],
-    )
-    for node in [node for node in np.argsort(-np.abs(r)) if not none[node]][: names if len(places) <= MANY else 0]:
-        write_name(ax, places[node], ds["node"].values[node])
-    clear, apart = len(verdict) - int(none.sum()), ds["hop"].item()
-    where = "its neighbours" if apart == 1 else f"nodes {style.hop_words(apart)} apart"
-    many = f"{clear:,} of {len(verdict):,} nodes {'stands' if clear == 1 else 'stand'} out"
-    part = f"{ds['column'].item()}: " if "column" in ds.coords else ""
-    title = f"{part}{many if clear else f'None of {len(verdict):,} nodes stands out'} among {where}"
-    title = title if clear < 2 else title.replace("its", "their")
+    known = [
+        (word, verdict == word, theme.colors[at]) for word, at in zip(WORDS, (0, 3, 1, 4, 0, 1, 0, 1), strict=True)
+    ]
+    words = f"no verdict ({none.sum():,}): pale blue alike, orange unlike"
+    handles = groups(ax, places, 1.8 * size, known, zorder=3)
+    below(ax, [*handles, style.mark(words, theme.muted, face=theme.paper)])
+    largest = [node for node in np.argsort(-np.abs(r)) if not none[node]]
+    write_names(ax, places, ds["node"].values, largest[: names if len(places) <= MANY else 0])
+    part, apart = f"{ds['column'].item()}: " if "column" in ds.coords else "", ds["hop"].item()
+    where = "their neighbours" if apart == 1 else f"those {style.hop_words(apart)} apart"
+    title = f"{part}{len(largest):,} of {len(verdict):,} nodes stand out among {where}"
     ax.set_title(style.plain(title), loc="left", fontsize=10, fontweight="bold")
     return ax

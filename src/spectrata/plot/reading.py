@@ -99,12 +99,13 @@ def chosen(known: Sequence[Any], dim: str, wanted: Any) -> list[Any]:
     return names
 
 
-def one_of_dim(ds: Any, dim: str, wanted: Any, otherwise: int = -1) -> Any:
-    """One label of a dimension, where there is such a dimension."""
-    if dim not in ds.dims:
-        return ds
-    labels = ds[dim].values.tolist() if dim in ds.coords else list(range(ds.sizes[dim]))
-    return ds.isel({dim: otherwise if wanted is None else labels.index(chosen(labels, dim, wanted)[0])})
+def one_of_each(ds: Any, **wanted: Any) -> Any:
+    """One label of each dimension that there is: that wanted, else the first hop and column and the last of others."""
+    for dim in [dim for dim in wanted if dim in ds.dims]:
+        labels = ds[dim].values.tolist() if dim in ds.coords else list(range(ds.sizes[dim]))
+        end = labels[0 if dim in ("hop", "column") else -1]
+        ds = ds.isel({dim: labels.index(end if wanted[dim] is None else chosen(labels, dim, wanted[dim])[0])})
+    return ds
 
 
 def _listed(known: Sequence[Any]) -> str:

@@ -1,6 +1,6 @@
 """Shared by all pictures: colours, panels, titles, legends, ticks and words."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,12 +10,14 @@ import numpy as np
 from spectrata.errors import OptionError
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 MAP = "cividis"  # the same order of lightness in every kind of colour vision, and on paper
 LEAST_COLOR = 1e-7  # of the largest value of a measure, where logarithmic colours end
 RASTER = 2000  # marks from which a vector file holds a picture of them instead
 DASHES = (0, (4, 3))
+SIDES = {"alike": 0, "agree": 0, "more": 0, "unlike": 1, "opposite": 1, "less": 1}  # verdicts, and the colour of each
 
 
 class Theme(NamedTuple):
@@ -107,26 +109,22 @@ class Sheet:
         least: float = 5.6,
         ratios: Any = None,
     ):
-        self.own = ax is None
-        given = np.array(ax, dtype=object).ravel()
-        self.axes: np.ndarray = self._new(panels, height, least, ratios) if self.own else given
+        from matplotlib.figure import Figure
+
+        self.own, self.columns = ax is None, panels if panels <= 3 else 2 if panels == 4 else 3
+        self.axes: np.ndarray = np.array(ax, dtype=object).ravel()
+        if self.own:
+            rows = -(-panels // self.columns)
+            figure = Figure(figsize=(max(least, 3.4 * self.columns), height * rows + 0.9), layout="constrained")
+            self.axes = figure.subplots(rows, self.columns, squeeze=False, width_ratios=ratios).ravel()[:panels]
+            for unused in figure.axes[panels:]:
+                unused.remove()
         if len(self.axes) != panels:
             raise OptionError(
                 f"{panels} {noun} are to be drawn on {len(self.axes)} axes; choose {noun}, or give one Axes for each."
             )
         self.ax: Any = self.axes[0]
         self.theme = theme_of(self.ax)
-
-    def _new(self, panels: int, height: float, least: float, ratios: Any) -> np.ndarray:
-        from matplotlib.figure import Figure
-
-        self.columns = panels if panels <= 3 else 2 if panels == 4 else 3
-        rows = -(-panels // self.columns)
-        figure = Figure(figsize=(max(least, 3.4 * self.columns), height * rows + 0.9), layout="constrained")
-        axes = figure.subplots(rows, self.columns, squeeze=False, width_ratios=ratios).ravel()
-        for unused in axes[panels:]:
-            unused.remove()
-        return axes[:panels]
 
     def title(self, *words: str) -> None:
         """The title: of a new figure, else of a single panel that was given."""
@@ -140,22 +138,15 @@ class Sheet:
     def name_axes(self, across: str, up: str) -> None:
         """Axis titles: at the left and below a new figure, of each panel where the axes were given."""
         for at, ax in enumerate(self.axes):
-            if not self.own or at + self.columns >= len(self.axes):
-                ax.set_xlabel(across, fontsize=9)
-            if not self.own or at % self.columns == 0:
-                ax.set_ylabel(up, fontsize=9)
+            ax.set_xlabel(across if not self.own or at + self.columns >= len(self.axes) else "", fontsize=9)
+            ax.set_ylabel(up if not self.own or at % self.columns == 0 else "", fontsize=9)
 
     def legend(self, handles: Sequence[Any]) -> None:
         """Name the marks: below a new figure, in as many columns as fit, or inside axes that were given."""
-        if not self.own and handles:
+        if self.own:
+            fit_legend(self.ax.figure, handles, 72 * self.ax.figure.get_figwidth(), loc="outside lower left")
+        elif handles:
             self.ax.legend(handles=handles, fontsize=7, frameon=False)
-        if not self.own or not handles:
-            return
-        figure, sizes = self.ax.figure, [len(handle.get_label()) + 8.5 for handle in handles]
-        for columns in range(len(handles), 0, -1):
-            if sum(max(some) for some in np.array_split(sizes, columns)) <= 14.5 * figure.get_figwidth():
-                break
-        figure.legend(handles=handles, loc="outside lower left", ncols=columns, frameon=False, fontsize=8)
 
 
 def mark(label: str, color: Any, marker: str = "o", face: Any = None, size: float = 6, **more: Any) -> Any:
@@ -165,6 +156,14 @@ def mark(label: str, color: Any, marker: str = "o", face: Any = None, size: floa
     look: dict[str, Any] = {"linestyle": "none"} if marker else {}
     look |= {"color": color, "marker": marker, "markersize": size, "markerfacecolor": face or color}
     return Line2D([], [], label=plain(label), **(look | more))
+
+
+def fit_legend(where: Any, handles: Sequence[Any], width: float, **place: Any) -> None:
+    """A legend of axes or of a figure, in as many columns as fit so many points."""
+    sizes = [5.0 * len(handle.get_label()) + 42.0 for handle in handles]
+    fits = (n for n in range(len(sizes), 0, -1) if sum(map(max, np.array_split(sizes, n))) <= width or n == 1)
+    if handles:
+        where.legend(handles=handles, ncols=next(fits), frameon=False, fontsize=8, **place)
 
 
 def write_in(ax: "Axes", text: str) -> None:
@@ -187,7 +186,7 @@ def points(ax: "Axes", upwards: bool = False) -> float:
 def fit_ticks(ax: "Axes", names: Sequence[Any], size: float = 8) -> None:
     """Names along x, thinned to what fits the width, and slanted where they would touch."""
     width, words = points(ax), [plain(name) for name in names]
-    longest = 0.62 * size * max((len(word) for word in words), default=1) + 6
+    longest = 0.62 * size * max((len(word) for word in words), default=1) + 3
     slanted = longest > max(width / max(len(words), 1), 30)
     kept = thinned(len(words), max(2, int(width / (2 * size if slanted else longest))))
     look: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
@@ -239,6 +238,54 @@ def side_bar(ax: "Axes", drawn: Any, label: str = "", within: Any = None, **more
     bar.outline.set_visible(False)
     bar.set_label(plain(label), fontsize=8)
     return bar
+
+
+# ---- values against chance, and maps
+
+
+def verdict_colors(theme: Theme, word: str) -> tuple[str, str]:
+    """The colour of a verdict and that of its marker's face, which is hollow where there is none."""
+    return (theme.colors[SIDES[word]],) * 2 if word in SIDES else (theme.muted, theme.paper)
+
+
+def verdict_handles(theme: Theme, chance: str, words: Iterable[str]) -> list[Any]:
+    """Legend entries of values against chance: the interval, where it is named, and the verdicts among the words."""
+    words = list(dict.fromkeys(words))
+    handles = [mark(f"chance: 95 % of {chance}", theme.chance, "s", size=8)] if chance else []
+    handles += [mark(word, theme.colors[SIDES[word]]) for word in words if word in SIDES]
+    none = [mark("no verdict", theme.muted, face=theme.paper)]
+    return handles + (none if any(word not in SIDES for word in words) else [])
+
+
+def verdict_stems(ax: "Axes", rows: "pd.DataFrame", size: float, across: bool = False) -> None:
+    """r of each row as a stem, ``across`` or upwards, before a box of chance; a filled marker is a verdict."""
+    theme, at = theme_of(ax), np.arange(len(rows))
+    r, low, high = (rows[name].to_numpy(dtype=float) for name in ("r", "chance_low", "chance_high"))
+    bar, line, stem = (ax.barh, ax.axvline, ax.hlines) if across else (ax.bar, ax.axhline, ax.vlines)
+    line(0.0, color=theme.muted, linewidth=0.8, zorder=1)
+    # An interval without width is a line.
+    bar(at, high - low, 0.72, low, color=theme.chance, edgecolor=theme.chance, linewidth=1, zorder=0, gid="chance")
+    for place, value, word in zip(at, r, rows["verdict"].astype(str), strict=True):
+        color, face = verdict_colors(theme, word)
+        stem(place, 0.0, value, color, linewidth=0.3 * size, zorder=2)
+        where = (value, place) if across else (place, value)
+        ax.plot(*where, "o", color=color, markersize=size, markerfacecolor=face, zorder=3, gid="r")
+    tidy(ax)
+
+
+def ratio_map(ax: "Axes", x: Any, y: Any, ratio: np.ndarray, ends: tuple[int, int], signed: bool = False) -> Any:
+    """Cells of ratios from pale to strong, or pale at 1 with two sides; colours end at these powers of two."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = np.clip(np.log2(ratio), *ends)
+    look: dict[str, Any] = {"vmin": ends[0], "vmax": ends[1], "rasterized": True}
+    return ax.pcolormesh(x, y, values, cmap=color_map(ax, signed), **look)
+
+
+def ratio_bar(ax: "Axes", drawn: Any, words: str, within: Any = None) -> None:
+    """The colour bar of such a map."""
+    ticks = range(int(drawn.norm.vmin), int(drawn.norm.vmax) + 1)
+    bar = side_bar(ax, drawn, words, within, extend="both")
+    bar.set_ticks(list(ticks), labels=[str(2**tick) if tick >= 0 else f"1/{2**-tick}" for tick in ticks])
 
 
 # ---- words

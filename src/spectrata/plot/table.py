@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 TOP = 30
 NUMBERED = 8  # cells of a row up to which their numbers are written in them
-OCTAVES = 2.0  # powers of two at which colours of ratios end
+OCTAVES = (-2, 2)  # powers of two at which colours of ratios end
 BANDS = 4  # bands off zero of equal counts of components, for spectra
-SIDES = {"alike": 0, "agree": 0, "more": 0, "unlike": 1, "opposite": 1, "less": 1}  # verdicts, and the colour of each
 TESTED = ("correlogram", "homophily", "agree")
 
 
@@ -103,42 +102,20 @@ def columns(
 
 def _ranking(found: "pd.DataFrame", ax: Any, top: int) -> np.ndarray:
     """Stems of r per column, with boxes of chance."""
-    rows = found.iloc[:top]
+    rows, hop = found.iloc[:top], found["hop"].iloc[0]
     sheet = style.Sheet(ax, 1, height=0.4 + 0.2 * len(rows))
-    panel, theme, hop = sheet.ax, sheet.theme, rows["hop"].iloc[0]
-    low, high, r = (rows[name].to_numpy(dtype=float) for name in ("chance_low", "chance_high", "r"))
-    panel.barh(np.arange(len(rows)), high - low, 0.7, low, color=theme.chance, zorder=0, gid="chance")
-    panel.axvline(0.0, color=theme.muted, linewidth=0.8, zorder=1)
-    for place, (value, word) in enumerate(zip(r, rows["verdict"].astype(str), strict=True)):
-        color, face = verdict_colors(theme, word)
-        panel.hlines(place, 0.0, value, color=color, linewidth=2, zorder=2)
-        panel.plot(value, place, "o", color=color, markerfacecolor=face, markersize=6, zorder=3, gid="r")
-    panel.margins(x=0.04)
-    style.row_ticks(panel, rows["column"].tolist(), stems=True)
+    style.verdict_stems(sheet.ax, rows, 6.0, across=True)
+    style.row_ticks(sheet.ax, rows["column"].tolist(), stems=True)
     sheet.name_axes(f"r at {style.hop_words(hop)}", "")
-    style.tidy(panel)
+    look: dict[str, Any] = {"va": "center", "fontsize": 7.5, "color": sheet.theme.muted}
     for place, reach in enumerate(rows["reach"]):
         if reach > hop:
             words = f" up to {style.hop_words(int(reach))}"
-            panel.text(panel.get_xlim()[1], place, words, va="center", fontsize=7.5, color=theme.muted)
-    count = int(found["verdict"].isin(SIDES).sum())
-    sheet.title(f"{count} of {len(found)} columns are alike or unlike at {style.hop_words(hop)}")
-    sheet.legend(verdict_handles(theme, "random orders", rows["verdict"].astype(str)))
+            sheet.ax.text(1.0, place, words, transform=sheet.ax.get_yaxis_transform(), **look)
+    clear = int(found["verdict"].isin(style.SIDES).sum())
+    sheet.title(f"{clear} of {len(found)} columns are alike or unlike at {style.hop_words(hop)}")
+    sheet.legend(style.verdict_handles(sheet.theme, "random orders", rows["verdict"].astype(str)))
     return sheet.axes
-
-
-def verdict_colors(theme: style.Theme, word: str) -> tuple[str, str]:
-    """The colour of a verdict and that of its marker's face, which is hollow where there is none."""
-    return (theme.colors[SIDES[word]],) * 2 if word in SIDES else (theme.muted, theme.paper)
-
-
-def verdict_handles(theme: style.Theme, chance: str, words: Iterable[str]) -> list[Any]:
-    """Legend entries of r against chance."""
-    words = list(dict.fromkeys(words))
-    handles = [style.mark(f"chance: 95 % of {chance}", theme.chance, "s", size=8)]
-    handles += [style.mark(word, theme.colors[SIDES[word]]) for word in words if word in SIDES]
-    none = [style.mark("no verdict", theme.muted, face=theme.paper)]
-    return handles + (none if any(word not in SIDES for word in words) else [])
 
 
 # ---- heat maps
@@ -149,7 +126,7 @@ def _of_tests(ds: "xr.Dataset", hops: list[Any]) -> Heat:
     r, p = ds["r"].values, ds["p"].values
     order = np.lexsort([-np.max(np.nan_to_num(np.abs(r)), axis=1), np.min(np.where(np.isnan(p), 2.0, p), axis=1)])
     names = ["same" if hop == 0 else str(hop) for hop in hops]
-    return Heat("", names, r, np.isin(ds["verdict"].values.astype(str), list(SIDES)), order)
+    return Heat("", names, r, np.isin(ds["verdict"].values.astype(str), list(style.SIDES)), order)
 
 
 def _of_energies(ds: "xr.Dataset", hops: Sequence[Any], algorithm: str | None) -> list[Heat]:
@@ -166,22 +143,26 @@ def _of_energies(ds: "xr.Dataset", hops: Sequence[Any], algorithm: str | None) -
 
 def _draw(ax: "Axes", one: Heat, names: Sequence[Any], top: int, is_r: bool) -> None:
     rows, theme = one.order[:top], style.theme_of(ax)
-    limit = max(0.1, float(np.nanmax(np.abs(one.values), initial=0.0))) if is_r else OCTAVES
-    with np.errstate(divide="ignore"):
-        cells = np.clip(one.values[rows] if is_r else np.log2(one.values[rows]), -limit, limit)
+    values, x, y = one.values[rows], np.arange(len(one.cells) + 1), np.arange(len(rows) + 1)
     ax.set_facecolor(theme.chance)  # cells without a number
-    drawn = ax.pcolormesh(cells, cmap=style.color_map(ax), vmin=-limit, vmax=limit, rasterized=cells.size > 2000)
+    drawn: Any
+    if is_r:
+        end = max(0.1, float(np.nanmax(np.abs(one.values), initial=0.0)))
+        look: dict[str, Any] = {"vmin": -end, "vmax": end, "rasterized": values.size > style.RASTER}
+        drawn = ax.pcolormesh(x, y, values, cmap=style.color_map(ax), **look)
+        style.side_bar(ax, drawn, "r")
+    else:
+        drawn = style.ratio_map(ax, x, y, values, OCTAVES, signed=True)
+        style.ratio_bar(ax, drawn, "energy / flat spectrum")
     style.row_ticks(ax, [names[row] for row in rows], size=7.5)
     at = style.thinned(len(one.cells), 2 * NUMBERED)
     ax.set_xticks(at + 0.5, [one.cells[cell] for cell in at], fontsize=7.5)
     ax.tick_params(length=0)
     ax.set_title(one.title, fontsize=9)
+    strong = np.abs(np.asarray(drawn.get_array())) > 0.55 * drawn.norm.vmax
     middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5}
-    for (place, cell), value in np.ndenumerate(one.values[rows]) if len(one.cells) <= NUMBERED else ():
+    for (place, cell), value in np.ndenumerate(values) if len(one.cells) <= NUMBERED else ():
         if np.isfinite(value):
-            color = theme.paper if abs(cells[place, cell]) > 0.55 * limit else theme.ink
+            color = theme.paper if strong[place, cell] else theme.ink
             weight = "bold" if one.clear[rows[place], cell] else "normal"
             ax.text(cell + 0.5, place + 0.5, style.number(value), color=color, weight=weight, **middle)
-    bar = style.side_bar(ax, drawn, "r" if is_r else "energy / flat spectrum", extend="neither" if is_r else "both")
-    if not is_r:
-        bar.set_ticks([-2, -1, 0, 1, 2], labels=["1/4", "1/2", "1", "2", "4"])

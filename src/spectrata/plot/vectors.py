@@ -8,9 +8,10 @@ import numpy as np
 from spectrata.errors import OptionError
 from spectrata.inputs.labels import Labels, coded
 from spectrata.plot import style
-from spectrata.plot.painting import NAMED, Panel, dots, paint, panel_height, place_nodes, write_name
+from spectrata.plot.painting import NAMED, Panel, draw_panels, paint, place_nodes, write_names
 from spectrata.plot.positions import directions, node_places, two_axes
 from spectrata.plot.reading import as_result, chosen_rows, row_names
+from spectrata.results.build import graph_of
 from spectrata.results.schema import view
 
 if TYPE_CHECKING:
@@ -57,38 +58,37 @@ def embedding(
     values, moments = result.signal, row_names(result)
     if values is None:
         raise OptionError("The result did not keep its signal; compute it with keep=['signal'].")
+    graph, n = graph_of(result.ds), values.shape[1]
     first = sorted({0, len(moments) // 2, len(moments) - 1})
     shown = first if snapshots is None or result.rows is None else chosen_rows(result, snapshots)
-    edges, n, flat = result.fixed("edges", "edge", "end"), values.shape[1], values.shape[2] == 1
+    titles = [f"{result.row_dims[0]} {moments[index]}" if result.row_dims else "" for index in shown]
     colors = None if color is None else _colors(color, n)
-    if flat:  # painted on the graph
-        places = np.broadcast_to(node_places(edges, n), (len(moments), n, 2))
+    if values.shape[2] == 1:
         words = str((result.column_names or ("value",))[0])
-    else:
-        places, words = two_axes(directions(values, result.metric), result.column_names)
-    sheet = style.Sheet(ax, len(shown), "snapshots", height=panel_height(places[0]) if flat else 3.2)
+        own = [values[index, :, 0] if colors is None else colors for index in shown]
+        panels = [Panel(title, one, words) for title, one in zip(titles, own, strict=True)]
+        return draw_panels(panels, node_places(graph.edges, n), graph, ax, len(panels), "snapshots")
+    places, words = two_axes(directions(values, result.metric), result.column_names)
+    sheet = style.Sheet(ax, len(shown), "snapshots", height=3.2)
     ends = np.array([f(places[shown], (0, 1), initial=0.0) for f in (np.nanmin, np.nanmax)])  # (2, 2)
     ends += np.array([[-0.06], [0.06]]) * max(1e-9, np.ptp(ends, axis=0).max())
     handles: list[Any] = []
-    for panel, index in zip(sheet.axes, shown, strict=True):
+    for panel, index, title in zip(sheet.axes, shown, titles, strict=True):
         known = np.isfinite(places[index]).all(axis=1)
         if known.any():
-            own = values[index][:, 0] if flat and colors is None else colors
-            inside = edges[known[edges].all(axis=1)]
-            handles = _embed(panel, places[index], inside, own, words if flat else "") or handles
-            for node in np.flatnonzero(known) if n <= NAMED else ():
-                write_name(panel, places[index, node], result.ds["node"].values[node])
+            place_nodes(panel, places[index], graph.edges[known[graph.edges].all(axis=1)])
+            size = float(np.clip(2_500.0 / n, 4.0, 60.0))  # the same in all panels
+            handles = paint(panel, places[index], graph.edges, Panel("", colors), size)
+            write_names(panel, places[index], graph.names, np.flatnonzero(known) if n <= NAMED else [])
         else:
             style.write_in(panel, "undefined: zero vector")
-        if not flat:
-            panel.set_axis_on()
-            style.tidy(panel)
-            panel.set(xlim=ends[:, 0], ylim=ends[:, 1])
-            panel.set_aspect("equal", adjustable="box")
-            panel.locator_params(nbins=5)
-        panel.set_title(style.plain(f"{result.row_dims[0]} {moments[index]}") if result.row_dims else "", fontsize=9)
-    if not flat:
-        sheet.ax.set_xlabel(style.plain(words), fontsize=8, loc="left")
+        panel.set_axis_on()
+        style.tidy(panel)
+        panel.set(xlim=ends[:, 0], ylim=ends[:, 1])
+        panel.set_aspect("equal", adjustable="box")
+        panel.locator_params(nbins=5)
+        panel.set_title(style.plain(title), fontsize=9)
+    sheet.ax.set_xlabel(style.plain(words), fontsize=8, loc="left")
     sheet.legend(handles)
     return sheet.axes
 
@@ -98,14 +98,3 @@ def _colors(color: Any, n: int) -> "np.ndarray | Labels":
     if given.shape != (n,):
         raise OptionError(f"color has shape {given.shape}; give one number or label for each of the {n} nodes.")
     return given.astype(float) if given.dtype.kind == "f" else coded(given.tolist())
-
-
-def _embed(ax: "Axes", places: np.ndarray, edges: np.ndarray, colors: Any, words: str) -> list[Any]:
-    """Nodes at their places, of one size in all panels; what a legend names."""
-    size = 0.0 if words else float(np.clip(2_500.0 / len(places), 4.0, 60.0))
-    if colors is not None:
-        return paint(ax, places, edges, Panel("", colors, words), size)
-    place_nodes(ax, places, edges)
-    look: dict[str, Any] = {"edgecolors": style.theme_of(ax).paper, "linewidths": 0.4 if size > 8 else 0.0}
-    dots(ax, places, size, color=style.theme_of(ax).colors[0], gid="nodes", **look)
-    return []
