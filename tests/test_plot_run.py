@@ -114,7 +114,8 @@ def test_layers_are_drawn_against_their_control_and_the_levels():
     np.testing.assert_allclose(lines["control"][0][1], np.maximum(at["control"], 1e-7))
     assert lines["control below"][0][0] == [1]
     last = rows[(rows["mode"] == "eval") & (rows["layer"] == "conv2") & (rows["epoch"] >= 2)]["off_zero_live"]
-    np.testing.assert_allclose(lines["range"][1][1], [last.min(), last.max()])  # the second half of the run
+    (ranges,) = [one for one in axes.collections if one.get_gid() == "range"]
+    np.testing.assert_allclose(ranges.get_segments()[1][:, 1], [last.min(), last.max()])  # the second half of the run
     for place, where in (("last hidden", 1), ("outputs", 2)):
         ((ends, values),) = lines[f"level {place}"]
         assert ends == ([-0.6, 2.6] if place == "last hidden" else [where - 0.4, where + 0.4])

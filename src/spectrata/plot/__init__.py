@@ -10,16 +10,14 @@ may be given by name, as ``{"start": a, "end": b}``, and are drawn as snapshots.
 nothing stays open and no display is needed: ``plot.spectra(ds)[0].figure.savefig("spectra.png")``.
 """
 
+from spectrata.plot.graphs import embedding, strata
 from spectrata.plot.likeness import agree, compare, correlogram, diagnose
 from spectrata.plot.maps import filters, layers, spectrogram
 from spectrata.plot.painting import local, nodes
 from spectrata.plot.run import collapse, training
-from spectrata.plot.sizes import strata
 from spectrata.plot.spectrum import spectra
 from spectrata.plot.style import dark
-from spectrata.plot.table import columns
-from spectrata.plot.vectors import embedding
-from spectrata.plot.views import probe
+from spectrata.plot.table import columns, probe
 
 __all__ = [
     "agree", "collapse", "columns", "compare", "correlogram", "dark", "diagnose", "embedding", "filters",

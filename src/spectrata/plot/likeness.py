@@ -149,7 +149,7 @@ def diagnose(
     first = chosen([key[1] for key in lines], "column", column)[0]
     last = chosen([key[0] for key in lines], "snapshot", snapshot)[-1]
     rows, beside = lines[last, first], graph is not None
-    shape: dict[str, Any] = {"height": 3.0, "least": 9.0, "ratios": (0.78, 1)} if beside else {"height": 2.6}
+    shape: dict[str, Any] = {"height": 3.0, "least": 9.0, "width_ratios": (0.78, 1)} if beside else {"height": 2.6}
     sheet = style.Sheet(ax, 1 + beside, **shape)
     if beside:
         wanted = _name(last, first) if column is None else column

@@ -106,7 +106,6 @@ def _columns(ax: "Axes", blocks: Sequence[tuple[list[str], Cells | None]]) -> tu
         at += len(names)
     style.fit_ticks(ax, [name for names, _ in blocks for name in names])
     ax.set_xlim(-0.5, at - 0.5)
-    ax.tick_params(labelsize=8)
     if not bands:
         rank_ticks(ax.yaxis)
     if all(empty):
@@ -261,7 +260,6 @@ def _draw_states(
         ax.set_xscale("log")
         style.log_ticks(ax.xaxis)
     sheet.name_axes(f"eigenvalue λ of the Laplacian ({result.operator_name})", "" if many else up)
-    style.tidy(ax)
     title = f"Each {noun} over the one before it" if up == RESPONSE else f"Energy of each {noun} over a flat spectrum"
     sheet.title(f"{title}, {style.hop_words(hop)}")
     if not many:

@@ -119,7 +119,7 @@ def one_algorithm(result: View, algorithm: str | None) -> str:
     return EXACT if EXACT in result.algorithms else result.algorithms[0]
 
 
-def hop_panels(ax: Any, known: Sequence[Any], hops: Any, **size: float) -> tuple[Sheet, list[Any], str]:
+def hop_panels(ax: Any, known: Sequence[Any], hops: Any, **size: Any) -> tuple[Sheet, list[Any], str]:
     """Panels, the hops they show, and a word on those that a new figure leaves out."""
     wanted = chosen(known, "hop", hops)
     shown = wanted if ax is not None else wanted[:MAX_PANELS]

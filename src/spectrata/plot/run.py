@@ -1,7 +1,6 @@
 """A watched model: a measure over layers and epochs with its scores, and how far each layer has collapsed."""
 
 from collections.abc import Iterable, Sequence
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH = 7.0
+LOWEST = min(one.level for one in LEVELS.values()) / 4  # where the axis of a picture ends at least
 FLOOR = 1e-7  # smaller values are drawn here, as triangles: they would take most of the axis
 WORDS = {
     "off_zero_live": "share of the energy that tells nodes apart",
@@ -95,25 +95,26 @@ def training(
         raise ResultError(f"{measure!r} has no number at any pass of this mode; choose another mode or measure.")
     given = [str(name) for name in one.data_vars if "score" in one[name].attrs]
     drawn = chosen(given, "score", scores) if given or scores is not None else []
-    panels = _panels(names, len(drawn) > 0) if ax is None else [ax]
+    panels, tall = 1 + (ax is None and len(drawn) > 0), 0.3 + 0.19 * min(len(names), MOST_NAMES)
+    shape: dict[str, Any] = {"height_ratios": (tall + 0.6, 1.1), "sharex": True} if panels > 1 else {}
+    sheet = style.Sheet(ax, panels, height=(tall + 1.2 * (panels - 1)) / panels, least=WIDTH, columns=1, **shape)
     words = WORDS.get(measure, measure.replace("_", " "))
     words += f", {style.hop_words(values['hop'].item())}" if "hop" in one[measure].dims else ""
     words += {"eval": ", in evaluation mode", "control": ", without message passing"}.get(mode_of(one), "")
-    panels[0].set_title(style.plain(words), fontsize=9, loc="left")
-    _map(panels[0], values, names, dim)
-    panels[-1].set_xlabel(dim, fontsize=9)
-    if len(panels) > 1:
-        _scores(panels[1], one.isel({dim: one[dim].isin(values[dim]).values}), drawn, dim)
-        panels[0].tick_params(labelbottom=False)
-    said = [found.text for found in verdicts(last)[0]] if ax is None and is_layers(last := last_pass(ds)) else []
+    sheet.ax.set_title(style.plain(words), fontsize=9, loc="left")
+    _map(sheet.ax, values, names, dim)
+    sheet.name_axes(dim, "")
+    if panels > 1:
+        _scores(sheet.axes[1], one.isel({dim: one[dim].isin(values[dim]).values}), drawn, dim)
+        sheet.ax.tick_params(labelbottom=False)
+    said = [found.text for found in verdicts(last)[0]] if sheet.own and is_layers(last := last_pass(ds)) else []
     lines = said[:4] + ([f"and {len(said) - 4} more"] if len(said) > 4 else [])
     if lines and "model_name" in ds.attrs:
         scored = ", ".join(f"{name} {value:.3g}" for name, value in last_scores(ds).items())
         lines.insert(0, ds.attrs["model_name"] + (f": {scored}" if scored else ""))
     if lines:
-        text = "\n".join(fill(style.plain(line), int(13 * WIDTH)) for line in lines)
-        panels[0].figure.suptitle(text, x=0.01, ha="left", fontsize=9, fontweight="bold")
-    return panels[0]
+        sheet.title("\n".join(lines))
+    return sheet.ax
 
 
 def _passes(run: "xr.Dataset", dim: str) -> int:
@@ -129,29 +130,17 @@ def _measure(one: "xr.Dataset", measure: str, hop: Any, dim: str) -> "xr.DataArr
     return values.transpose("layer", dim)
 
 
-def _panels(names: Sequence[str], with_scores: bool) -> list[Any]:
-    from matplotlib.figure import Figure
-
-    height = 0.9 + 0.19 * min(len(names), MOST_NAMES)
-    figure = Figure(figsize=(WIDTH, height + (1.5 if with_scores else 0.3)), layout="constrained")
-    ratios = {"height_ratios": [height, 1.1]} if with_scores else {}
-    return list(np.ravel(figure.subplots(1 + with_scores, 1, sharex=True, gridspec_kw=ratios)))
-
-
 def _map(ax: "Axes", values: "xr.DataArray", names: Sequence[str], dim: str) -> None:
     from matplotlib.colors import LogNorm, Normalize
 
     array, place = values.values.astype(float), values[dim].values.astype(float)
-    low, high = min(0.0, np.nanmin(array)), np.nanmax(array)
-    limits = style.log_limits(array)
-    norm: Any = Normalize(low, max(high, low + 1e-12)) if limits is None else LogNorm(*limits)
-    array = array if limits is None else np.where(array < limits[0], limits[0], array)
+    limits, norm = style.log_limits(array), Normalize(min(0.0, np.nanmin(array)), np.nanmax(array))
+    norm = LogNorm(*limits, clip=True) if limits is not None else norm
     half = np.diff(place) / 2 if len(place) > 1 else np.array([0.5])
-    edges = np.concatenate([[place[0] - half[0]], place[:-1] + half[: len(place) - 1], [place[-1] + half[-1]]])
+    edges = np.concatenate([place[:1] - half[:1], place[1:] - half[: len(place) - 1], place[-1:] + half[-1:]])
     ax.set_facecolor(style.theme_of(ax).chance)  # not recorded
     drawn = ax.pcolormesh(edges, np.arange(len(names) + 1), array, cmap=style.MAP, norm=norm, rasterized=True)
     style.row_ticks(ax, names, MOST_NAMES, size=8 if len(names) <= 20 else 7)
-    ax.tick_params(axis="x", labelsize=8)
     style.side_bar(ax, drawn)
 
 
@@ -163,7 +152,6 @@ def _scores(ax: "Axes", one: "xr.Dataset", names: Sequence[str], dim: str) -> No
     ax.set_ylabel("score" if len(names) > 1 else style.plain(names[0]), fontsize=9)
     if len(names) > 1:
         ax.legend(fontsize=7.5, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 0.96), ncols=4, borderaxespad=0.1)
-    style.tidy(ax)
 
 
 def collapse(ds: "xr.Dataset", ax: "Axes | None" = None, *, names: Iterable[str] | None = None) -> "Axes":
@@ -202,41 +190,35 @@ def collapse(ds: "xr.Dataset", ax: "Axes | None" = None, *, names: Iterable[str]
     rows = [labels.index(name) for name in shown]
     sheet = style.Sheet(ax, height=2.9, least=WIDTH)
     ax, (blue, orange, *_) = sheet.ax, sheet.theme.colors
-    handles = [_curve(ax, layers[MEASURE].values[rows], blue, "o", "evaluation", "with messages")]
+    curves = [(layers[MEASURE].values[rows], blue, "o", "evaluation", "with messages")]
     if CONTROL in layers:
-        handles.append(_curve(ax, layers[CONTROL].values[rows], orange, "s", "control", "without messages (control)"))
+        curves.append((layers[CONTROL].values[rows], orange, "s", "control", "without messages (control)"))
+    handles = []
+    for values, color, marker, gid, label in curves:
+        look: dict[str, Any] = {"color": color, "linewidth": 1.4, "zorder": 3}
+        ax.plot(np.maximum(values, FLOOR), marker=marker, markersize=4.5, gid=gid, **look)
+        if len(low := np.flatnonzero(values < FLOOR)):
+            ax.plot(low, np.full(len(low), FLOOR), "v", markersize=7, gid=f"{gid} below", clip_on=False, **look)
+        handles.append(style.mark(label, color, marker, size=4.5, linestyle="-"))
     if RECENT in layers and layers.sizes["evaluation"] > 1:
         recent = np.maximum(layers[RECENT].transpose("snapshot", "evaluation").values[rows], FLOOR)
-        look: dict[str, Any] = {"color": blue, "alpha": 0.35, "linewidth": 6}
-        for at in np.flatnonzero(np.isfinite(recent).any(axis=1)):
-            ax.plot([at, at], [np.nanmin(recent[at]), np.nanmax(recent[at])], zorder=2, gid="range", **look)
-        handles.append(
-            style.mark(f"range of the last {recent.shape[1]} evaluations", blue, "", alpha=0.35, linewidth=6)
-        )
-    if any(str(line.get_gid()).endswith(" below") for line in ax.get_lines()):
+        known, look = np.isfinite(recent).any(axis=1), {"alpha": 0.35, "linewidth": 6}
+        ends = np.nanmin(recent[known], axis=1), np.nanmax(recent[known], axis=1)
+        ax.vlines(np.flatnonzero(known), *ends, color=blue, zorder=2, gid="range", **look)
+        handles.append(style.mark(f"range of the last {recent.shape[1]} evaluations", blue, "", **look))
+    smallest = np.nanmin(np.concatenate([values for values, *_ in curves]), initial=1.0)
+    if smallest < FLOOR:
         handles.append(style.mark(f"below {100 * FLOOR:.5f} %", sheet.theme.ink, "v"))
-    drawn = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in ax.get_lines()])
-    lowest = max(FLOOR, min(np.nanmin(drawn, initial=1.0) / 2, min(one.level for one in LEVELS.values()) / 4))
+    lowest = max(FLOOR, min(smallest / 2, LOWEST))
     ax.set(yscale="log", ylim=(lowest, 1.4), xlim=(-0.6, len(shown) - 0.4))
     style.fit_ticks(ax, shown)
     style.log_ticks(ax.yaxis, lambda value: f"{100 * value:.6f}".rstrip("0").rstrip(".") + " %")
-    style.tidy(ax)
     sheet.name_axes("", "share of the energy\nthat tells nodes apart")
     _levels(ax, {place: rows.index(row) for place, row in places(layers).items() if row in rows}, lowest)
     sheet.legend(handles)
     lines = [one.text for one in verdicts(layers)[0]]
     sheet.title(lines[0] if lines else f"Energy that tells nodes apart, {when(layers).removeprefix('the ')}")
     return ax
-
-
-def _curve(ax: "Axes", values: np.ndarray, color: str, marker: str, gid: str, label: str) -> Any:
-    """One value per layer in order; those below the floor at the floor, as triangles. Gives what a legend names."""
-    at, low = np.arange(len(values)), np.flatnonzero(values < FLOOR)
-    look: dict[str, Any] = {"color": color, "linewidth": 1.4, "zorder": 3}
-    ax.plot(at, np.maximum(values, FLOOR), marker=marker, markersize=4.5, gid=gid, **look)
-    if len(low):
-        ax.plot(low, np.full(len(low), FLOOR), "v", markersize=7, gid=f"{gid} below", clip_on=False, **look)
-    return style.mark(label, color, marker, size=4.5, linestyle="-")
 
 
 def _levels(ax: "Axes", found: dict[str, int], lowest: float) -> None:

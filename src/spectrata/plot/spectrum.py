@@ -151,7 +151,6 @@ def _draw(
         if rank:
             rank_ticks(panel.xaxis, drawn[0] if drawn and len(sizes) == 1 else None)
         largest = max([largest, *(cells.upper[-1] for cells in drawn)])
-        style.tidy(panel)
     for panel in sheet.axes:  # one scale: hops are compared
         panel.set_xlim(*((-0.03, 1.03) if rank else (0.0, 1.04 * largest or 1.0)))
         panel.set_ylim(*((-0.02, 1.04) if cumulative else (0.0, 1.08 * top or 1.0)))

@@ -107,22 +107,26 @@ class Sheet:
         noun: str = "panels",
         height: float = 2.5,
         least: float = 5.6,
-        ratios: Any = None,
+        columns: int | None = None,
+        **grid: Any,
     ):
         from matplotlib.figure import Figure
 
-        self.own, self.columns = ax is None, panels if panels <= 3 else 2 if panels == 4 else 3
+        self.own, self.columns = ax is None, columns or (panels if panels <= 3 else 2 if panels == 4 else 3)
         self.axes: np.ndarray = np.array(ax, dtype=object).ravel()
         if self.own:
             rows = -(-panels // self.columns)
             figure = Figure(figsize=(max(least, 3.4 * self.columns), height * rows + 0.9), layout="constrained")
-            self.axes = figure.subplots(rows, self.columns, squeeze=False, width_ratios=ratios).ravel()[:panels]
+            self.axes = figure.subplots(rows, self.columns, squeeze=False, **grid).ravel()[:panels]
             for unused in figure.axes[panels:]:
                 unused.remove()
         if len(self.axes) != panels:
             raise OptionError(
                 f"{panels} {noun} are to be drawn on {len(self.axes)} axes; choose {noun}, or give one Axes for each."
             )
+        for one in self.axes:
+            one.spines[["top", "right"]].set_visible(False)
+            one.tick_params(labelsize=8)
         self.ax: Any = self.axes[0]
         self.theme = theme_of(self.ax)
 
@@ -130,8 +134,8 @@ class Sheet:
         """The title: of a new figure, else of a single panel that was given."""
         text, figure = plain("; ".join(filter(None, words))), self.ax.figure
         if self.own:
-            lines = fill(text, int(11 * figure.get_figwidth()))
-            figure.suptitle(lines, x=0.01, ha="left", fontsize=10.5, fontweight="bold")
+            lines = [fill(line, int(11 * figure.get_figwidth())) for line in text.split("\n")]
+            figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=10.5, fontweight="bold")
         elif len(self.axes) == 1:
             self.ax.set_title(text, fontsize=9)
 
@@ -200,13 +204,6 @@ def row_ticks(ax: "Axes", names: Sequence[Any], most: int = 1000, size: float = 
     ax.set_ylim(*((len(names) - 0.4, -0.6) if stems else (len(names), 0)))
 
 
-def tidy(ax: "Axes") -> None:
-    """No frame at the top and right, small ticks."""
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    ax.tick_params(labelsize=8)
-
-
 def log_ticks(axis: Any, words: Callable[[float], str] = "{:g}".format) -> None:
     """Decades with labels; 1, 2 and 5 of each where the axis spans fewer than two of them."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -270,7 +267,6 @@ def verdict_stems(ax: "Axes", rows: "pd.DataFrame", size: float, across: bool = 
         stem(place, 0.0, value, color, linewidth=0.3 * size, zorder=2)
         where = (value, place) if across else (place, value)
         ax.plot(*where, "o", color=color, markersize=size, markerfacecolor=face, zorder=3, gid="r")
-    tidy(ax)
 
 
 def ratio_map(ax: "Axes", x: Any, y: Any, ratio: np.ndarray, ends: tuple[int, int], signed: bool = False) -> Any:

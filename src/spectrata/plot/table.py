@@ -1,4 +1,4 @@
-"""Many columns in one picture: the clearest ones ranked, against chance."""
+"""Rows by name: the clearest of many columns, ranked, and the views of a probe."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +11,8 @@ from spectrata.plot import style
 from spectrata.plot.cells import LEVEL, as_components, cells_of
 from spectrata.plot.reading import chosen, hop_panels
 from spectrata.results.schema import ROW_DIMS, view
+from spectrata.stats.verbs.probe import Probe
+from spectrata.stats.views import ALONE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,3 +168,52 @@ def _draw(ax: "Axes", one: Heat, names: Sequence[Any], top: int, is_r: bool) -> 
             color = theme.paper if strong[place, cell] else theme.ink
             weight = "bold" if one.clear[rows[place], cell] else "normal"
             ax.text(cell + 0.5, place + 0.5, style.number(value), color=color, weight=weight, **middle)
+
+
+# ---- views of a probe
+
+
+def probe(found: Probe, ax: "Axes | None" = None) -> "Axes":
+    """Draw the score of each view of the features, with its standard error, and rewired graphs beside the best.
+
+    Parameters
+    ----------
+    found : Probe
+        A result of :func:`spectrata.probe`.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import networkx as nx, numpy as np, spectrata as st
+    >>> graph = nx.karate_club_graph()
+    >>> noise = np.random.default_rng(0).normal(size=(34, 4))
+    >>> found = st.probe(graph, noise, "club", weights=False)
+    >>> st.plot.probe(found).get_yticklabels()[0].get_text()
+    'features alone'
+    """
+    if not isinstance(found, Probe):
+        raise OptionError("plot.probe draws a result of st.probe; give one.")
+    table, best = found.to_frame(), found.best if found.verdict == "neighbours help" else None
+    sheet = style.Sheet(ax, height=0.5 + 0.32 * len(table), least=6.4)
+    ax, theme, names = sheet.ax, sheet.theme, table["view"].tolist()
+    dashes: dict[str, Any] = {"linewidth": 0.9, "linestyle": style.DASHES}
+    ax.axvline(table["score"][names.index(ALONE)], color=theme.muted, zorder=1, gid="alone", **dashes)
+    for place, (name, score, error) in enumerate(zip(names, table["score"], table["error"], strict=True)):
+        color, face = (theme.colors[0],) * 2 if name == best else (theme.muted, theme.paper)
+        ax.errorbar(score, place, xerr=error, fmt="o", color=color, mfc=face, ms=7, elinewidth=2, zorder=3)
+    handles = [style.mark("score ± standard error", theme.muted, face=theme.paper, linestyle="-", linewidth=2)]
+    if best:
+        handles.append(style.mark("best view: neighbours help", theme.colors[0], linestyle="-", linewidth=2))
+    if len(found.rewired):
+        at = np.full(len(found.rewired), names.index(found.best))
+        ax.plot(found.rewired, at, "x", color=theme.colors[1], markersize=6, zorder=2, gid="rewired")
+        handles.append(style.mark("best view on rewired graphs", theme.colors[1], "x"))
+    style.row_ticks(ax, names, stems=True)
+    sheet.name_axes(f"{found.target.score_name}, cross-validated on the training nodes", "")
+    sheet.title(found.headline)
+    sheet.legend([*handles, style.mark("features alone", theme.muted, "", **dashes)])
+    return ax
