@@ -7,7 +7,7 @@ import numpy as np
 
 from spectrata.plot.reading import one_algorithm
 from spectrata.results.schema import View, view
-from spectrata.stats.describe.compare import spread_evenly
+from spectrata.stats.describe.compare import SpreadSpectra, band_shares, spread_evenly
 from spectrata.stats.describe.levels import band_groups
 from spectrata.stats.describe.spectrum import band_energy_shares
 
@@ -45,8 +45,6 @@ class Cells:
     @property
     def edges(self) -> np.ndarray:
         """Where cells begin and end along the eigenvalues, ``(a + 1,)``."""
-        if self.bands:
-            return np.append(self.lower, self.upper[-1:])
         middle = (self.upper[:-1] + self.lower[1:]) / 2
         return np.concatenate([self.lower[:1], middle, self.upper[-1:]])
 
@@ -78,28 +76,20 @@ def cells_of(result: View, algorithm: str | None = None, bins: int = 0, cut: boo
             one.require_complete("this picture")
         return {hop: _of_cut(one, at) for at, hop in enumerate(one.hops)}
     even = spread_evenly(one)
-    found = {}
-    for at, hop in enumerate(one.hops):
-        there = even.weights[at] > 0
-        values, size = even.values[0][:, at, there], even.weights[at, there].astype(float)
-        largest = np.nanmax(np.abs(values), axis=1, initial=0.0)[:, None]  # squares of extreme values have no digits
-        energy = size * (values / np.where(largest > 0, largest, 1.0)) ** 2
-        total = np.nansum(energy, axis=1, keepdims=True)
-        share = np.where(np.isnan(energy), np.nan, energy / np.where(total > 0, total, 1.0))
-        value = even.eigenvalue[at, there]
-        spectrum = Cells(share, size, value, value, one.status[0, :, at])
-        found[hop] = _in_bins(spectrum, bins) if bins and size.sum() > bins else spectrum
-    return found
+    return {hop: _of_components(one, even, at, bins) for at, hop in enumerate(one.hops)}
 
 
-def _in_bins(one: Cells, bins: int) -> Cells:
-    """Bins of about equally many components, eigenspaces whole; those without one are left out."""
-    spaces = np.arange(len(one.size))[None]
-    group = band_groups(np.zeros(spaces.shape, dtype=bool), spaces, one.size[None].astype(np.int64), bins)[0]
-    first = np.flatnonzero(np.diff(group, prepend=-1))
-    last = np.append(first[1:], len(group)) - 1
-    share = np.add.reduceat(one.share, first, axis=1)
-    return Cells(share, np.add.reduceat(one.size, first), one.lower[first], one.upper[last], one.status)
+def _of_components(one: View, even: SpreadSpectra, at: int, bins: int) -> Cells:
+    """Eigenspaces, or bins of whole eigenspaces with about equally many components; bins without one are left out."""
+    there = even.weights[at] > 0
+    part = SpreadSpectra(even.values[:, :, [at]][..., there], *(array[[at]][:, there] for array in even[1:]))
+    size, value, group = part.weights[0], part.eigenvalue[0], np.arange(np.count_nonzero(there))[None]
+    if bins and size.sum() > bins:
+        group = band_groups(np.zeros(group.shape, dtype=bool), group, part.weights, bins)
+        group = np.cumsum(np.diff(group, prepend=group[:, :1]) > 0, axis=1)
+    first = np.flatnonzero(np.diff(group[0], prepend=-1))
+    share, upper = band_shares(part, group, len(first))[0, :, 0], value[np.append(first[1:], len(value)) - 1]
+    return Cells(share, np.add.reduceat(size, first).astype(float), value[first], upper, one.status[0, :, at])
 
 
 def _of_bands(one: View, at: int) -> Cells:

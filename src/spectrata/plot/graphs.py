@@ -140,21 +140,22 @@ def strata(
     if isinstance(source, Mapping):  # a Dataset is one
         refuse_graph_arguments("A result", hops=hops, weights=weights)
         result = view(as_result(source))
-        n, known, sizes = result.n_nodes, list(result.hops), hop_sizes(result)
-        if sizes.min() < 0:
+        n, known = result.n_nodes, list(result.hops)
+        sizes = [hop_sizes(result, hop) for hop in known]
+        if np.min(sizes) < 0:
             raise ResultError(f"{result.name} is of an operator, whose edges and parts are not known.")
         graph = graph_of(result.ds) if "edges" in result.ds else None
     else:
         strat = as_stratification(source, hops, weights=weights)
         graph, n, known = strat.graph, strat.graph.n_nodes, list(strat.hops)
-        sizes = np.array([(one.n_edges, one.n_parts, one.n_singletons) for one in strat.strata]).T
+        sizes = [[one.n_edges, one.n_parts, one.n_singletons] for one in strat.strata]
     if graphs and graph is None:
         raise ResultError("The result is one of many graphs and has no edges; give its Stratification instead.")
     if graphs is None:
         graphs = n <= SMALL and graph is not None if ax is None else np.size(np.array(ax, dtype=object)) > 1
     shown = known[: MOST_GRAPHS if ax is None else None] if graphs else []
     sheet = style.Sheet(ax, 1 + len(shown))
-    _bars(sheet.ax, known, sizes)
+    _bars(sheet.ax, known, np.transpose(sizes))
     if graph is not None and shown:
         strat, places = strat or Stratification(graph, known), places_for(pos, graph)
         for panel, hop in zip(sheet.axes[1:], shown, strict=True):
@@ -162,7 +163,7 @@ def strata(
             alone, size = stratum.counts == 0, place_nodes(panel, places, stratum.edges)
             groups(panel, places, 1.6 * size, [("joined", ~alone, sheet.theme.colors[3]), ("single", alone, "")])
             write_names(panel, places, graph.names)
-            panel.set_title(hop_title(hop, sizes[:, known.index(hop)]), fontsize=9)
+            panel.set_title(hop_title(hop, sizes[known.index(hop)]), fontsize=9)
     rest = f"the first {len(shown)} of {len(known)} hops drawn" if 0 < len(shown) < len(known) else ""
     edges = style.count(graph.n_edges, "edge") if graph is not None else ""
     sheet.title(", ".join(filter(None, [style.count(n, "node"), edges])), rest)

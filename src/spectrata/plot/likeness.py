@@ -244,9 +244,6 @@ def _left_title(ax: "Axes", words: str) -> None:
     ax.set_title(fill(style.plain(words), width), loc="left", fontsize=10, fontweight="bold")
 
 
-# ---- rows: the hops of one snapshot and column
-
-
 def _lines(found: "xr.Dataset | Findings", hops: Any) -> dict[tuple[Any, Any], pd.DataFrame]:
     """The rows of each snapshot and column, None where there is no such."""
     if isinstance(found, Findings):
@@ -290,9 +287,6 @@ def _where(hops: list[Any]) -> str:
     far = [hop for hop in hops if hop != 0]
     noun = "" if not far or isinstance(far[-1], str) else " hop" if far == [1] else " hops"
     return " and ".join((["the same node"] if 0 in hops else []) + ([runs(far) + noun] if far else []))
-
-
-# ---- drawing
 
 
 def _draw(found: Any, ax: Any, hops: Any, given: bool, chance: str) -> np.ndarray:

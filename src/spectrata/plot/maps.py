@@ -12,6 +12,7 @@ from spectrata.plot import reading, style
 from spectrata.plot.cells import BINS, LEVEL, RANK_AXIS, Cells, as_components, cells_of, rank_ticks
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.align import align
+from spectrata.stats.describe.levels import over
 from spectrata.stats.findings.collapse import places
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ def spectrogram(
     for panel, hop in zip(sheet.axes, shown, strict=True):
         if by_hop:
             blocks = [([graph or row for row in reading.row_names(one)], cells.get(hop)) for graph, one, cells in each]
-            sizes = reading.hop_sizes(longest)[:, longest.hops.index(hop)]
-            panel.set_title(style.hop_words(hop) if len(views) > 1 else reading.hop_title(hop, sizes), fontsize=9)
+            title = reading.hop_title(hop, reading.hop_sizes(longest, hop))
+            panel.set_title(style.hop_words(hop) if len(views) > 1 else title, fontsize=9)
         else:
             wanted = reading.chosen(longest.hops, "hop", hops)
             pairs = [(graph, hop, cells[hop]) for graph, _, cells in each for hop in wanted if hop in cells]
@@ -126,9 +127,6 @@ def _marks(ax: "Axes", cells: Cells, first: int) -> None:
             ax.plot(first + column, middle[cell], marker, markersize=5, markeredgewidth=0.5, gid=gid, **look)
 
 
-# ---- layers of one pass
-
-
 def layers(
     ds: "xr.Dataset",
     ax: "Axes | None" = None,
@@ -168,12 +166,11 @@ def layers(
     >>> axes.figure.get_suptitle()
     'Energy of each snapshot over a flat spectrum, 1 hop'
     """
-    result, shown, at = _states_of(ds, names, hop)
-    cells = cells_of(result, EXACT, bins := _bins(bins, result))[at]
-    values, words = cells.ratio[list(shown.values())], list(shown)
+    result, cells, rows, words, at = _states_of(ds, names, hop, bins)
+    values = cells.ratio[rows]
     if labels is not None:
         align(result.ds, labels, ("The layers", "The labels"))
-        other = cells_of(view(labels, "The labels"), EXACT, bins)[at]
+        other = cells_of(view(labels, "The labels"), EXACT, _bins(bins, result))[at]
         values, words = np.concatenate([values, other.ratio[-1:]]), [*words, "labels"]
     return _draw_states(ax, result, at, cells, values, words, ENERGY)
 
@@ -206,18 +203,17 @@ def filters(
     >>> bool(low > 1 > high)
     True
     """
-    result, shown, at = _states_of(ds, names, hop)
-    if len(shown) < 2:
+    result, cells, rows, words, at = _states_of(ds, names, hop, bins)
+    if len(rows) < 2:
         raise ResultError("A frequency response needs two states, one after the other.")
-    cells = cells_of(result, EXACT, _bins(bins, result))[at]
-    share = cells.share[list(shown.values())]
-    ratio = np.sqrt(np.divide(share[1:], share[:-1], out=np.full(share[1:].shape, np.nan), where=share[:-1] > 0))
-    words = [f"to {name}" for name in list(shown)[1:]]
-    return _draw_states(ax, result, at, cells, ratio, words, RESPONSE)
+    ratio = np.sqrt(over(cells.share[rows[1:]], cells.share[rows[:-1]]))
+    return _draw_states(ax, result, at, cells, ratio, [f"to {name}" for name in words[1:]], RESPONSE)
 
 
-def _states_of(ds: "xr.Dataset", names: Iterable[str] | None, hop: Any) -> tuple[View, dict[str, int], Any]:
-    """A result, its snapshots to draw with their positions, and a hop."""
+def _states_of(
+    ds: "xr.Dataset", names: Iterable[str] | None, hop: Any, bins: int
+) -> tuple[View, Cells, list[int], list[str], Any]:
+    """A result with its energy at a hop, the rows of the snapshots to draw, their names, and the hop."""
     result = view(ds)
     if len(result.row_dims) != 1:
         raise ResultError("This picture shows snapshots; give w.over_layers() of a watched model.")
@@ -225,7 +221,8 @@ def _states_of(ds: "xr.Dataset", names: Iterable[str] | None, hop: Any) -> tuple
     labels = result.labels(result.row_dims[0])
     shown = states(ds, labels) if names is None else reading.chosen(labels, "snapshot", names)
     at = result.hops[0] if hop is None else reading.chosen(result.hops, "hop", hop)[0]
-    return result, {str(label): labels.index(label) for label in shown}, at
+    cells = cells_of(result, EXACT, _bins(bins, result))[at]
+    return result, cells, [labels.index(label) for label in shown], [str(label) for label in shown], at
 
 
 def _bins(wanted: int, result: View) -> int:
@@ -278,7 +275,7 @@ def _stairs(ax: "Axes", edges: np.ndarray, values: np.ndarray, names: list[str])
         look: dict[str, Any] = {"linestyle": (0, (1, 1))} if name == "labels" else {}
         heights = np.append(heights, heights[-1:])
         ax.plot(edges, heights, drawstyle="steps-post", color=color, linewidth=1.6, gid=name, **look)
-    ax.axhline(1.0, color=style.theme_of(ax).muted, linewidth=0.8, linestyle=style.DASHES, gid="flat", zorder=1)
+    ax.axhline(1.0, color=style.theme_of(ax).muted, gid="flat", zorder=1, **style.DASHED)
     ax.set_yscale("log")
     ax.set_ylim(max(min(1.0, there.min(initial=1.0)), SPAN * top) / 1.25, top * 1.25)
     style.log_ticks(ax.yaxis)

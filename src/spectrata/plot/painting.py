@@ -37,8 +37,6 @@ class Panel(NamedTuple):
 
 Group = tuple[str, np.ndarray, str]  # a name, which nodes, and their colour; "" for hollow nodes
 
-# ---- one panel
-
 
 def place_nodes(ax: "Axes", places: np.ndarray, edges: np.ndarray) -> float:
     """Draw the edges, and give the size of a node in square points."""
@@ -48,11 +46,11 @@ def place_nodes(ax: "Axes", places: np.ndarray, edges: np.ndarray) -> float:
     ax.set_axis_off()
     ax.set_aspect("equal", adjustable="datalim")
     ax.margins(0.08)
+    ax.set_rasterization_zorder(2 if max(len(places), len(edges)) > style.RASTER else None)
     if len(edges) <= MOST_EDGES:
         width, alpha = (0.8, 0.9) if len(edges) <= 300 else (0.4, 0.6) if len(edges) <= 2000 else (0.25, 0.3)
         color = style.theme_of(ax).edge
-        lines = LineCollection(places[edges], colors=color, linewidths=width, alpha=alpha, zorder=1)
-        lines.set_rasterized(len(edges) > style.RASTER)
+        lines = LineCollection(places[edges], colors=color, linewidths=width, alpha=alpha, zorder=0.5)
         ax.add_collection(lines, autolim=False)
     there = places[np.isfinite(places).all(axis=1)]
     if len(there) < 2:
@@ -62,18 +60,14 @@ def place_nodes(ax: "Axes", places: np.ndarray, edges: np.ndarray) -> float:
     return float(np.clip(min(7_000.0 / len(places), (0.8 * apart) ** 2), 4.0, 90.0))
 
 
-def dots(ax: "Axes", places: np.ndarray, size: float, **look: Any) -> Any:
-    """Nodes as circles of a size in square points."""
-    return ax.scatter(places[:, 0], places[:, 1], size, rasterized=len(places) > style.RASTER, **{"zorder": 2} | look)
-
-
 def groups(ax: "Axes", places: np.ndarray, size: float, known: Iterable[Group], **look: Any) -> list[Any]:
     """Nodes of each group, not the empty ones, in its colour, hollow where it has none; gives what a legend names."""
     theme, handles = style.theme_of(ax), []
     for name, there, color in known:
         if there.any():
             face, edge = (color, theme.paper) if color else (theme.paper, theme.muted)
-            dots(ax, places[there], size, color=face, gid=name, **{"edgecolors": edge, "linewidths": 0.6} | look)
+            own: dict[str, Any] = {"color": face, "edgecolors": edge, "linewidths": 0.6, "gid": name}
+            ax.scatter(places[there, 0], places[there, 1], size, **own | look)
             handles.append(style.mark(f"{name} ({np.count_nonzero(there):,})", color or edge, face=face))
     return handles
 
@@ -85,7 +79,7 @@ def paint(ax: "Axes", places: np.ndarray, edges: np.ndarray, panel: Panel, size:
     if isinstance(values, Labels):
         return groups(ax, places, size, _classes(values, theme), **look)
     if values is None:
-        dots(ax, places, size, color=theme.colors[0], edgecolors=theme.paper, gid="nodes", **look)
+        ax.scatter(places[:, 0], places[:, 1], size, color=theme.colors[0], edgecolors=theme.paper, gid="nodes", **look)
         return []
     if len(places) != len(values):
         raise OptionError(f"There are {len(values)} values and {len(places)} places; give one of each per node.")
@@ -99,8 +93,9 @@ def paint(ax: "Axes", places: np.ndarray, edges: np.ndarray, panel: Panel, size:
     # The largest lie on top: they are what is looked for.
     order = np.flatnonzero(there)[np.argsort(sizes, kind="stable")]
     look |= {"cmap": style.color_map(ax) if signed else style.MAP, "vmin": least, "vmax": max(top, least + 1e-12)}
-    drawn = dots(ax, places[order], size, c=values[order], gid="nodes", edgecolors=theme.muted, **look)
-    dots(ax, places[~there], size, facecolors="none", edgecolors=theme.muted, linewidths=0.5)
+    look |= {"edgecolors": theme.muted, "gid": "nodes"}
+    drawn = ax.scatter(places[order, 0], places[order, 1], size, c=values[order], **look)
+    ax.scatter(places[~there, 0], places[~there, 1], size, facecolors="none", edgecolors=theme.muted, linewidths=0.5)
     beyond = "neither" if sizes.max() <= top else "both" if signed else "max"
     style.side_bar(ax, drawn, panel.words, shrink=0.8, extend=beyond)
     return []
@@ -132,9 +127,6 @@ def write_names(ax: "Axes", places: np.ndarray, names: Any, which: Any = None) -
     look: dict[str, Any] = {"xytext": (5, 4), "textcoords": "offset points", "fontsize": 7, "zorder": 4}
     for node in (range(len(places) if len(places) <= NAMED else 0)) if which is None else which:
         ax.annotate(style.plain(names[node]), tuple(places[node]), color=style.theme_of(ax).ink, **look)
-
-
-# ---- what is painted
 
 
 def graph_from(graph: Any) -> Graph:
@@ -312,10 +304,9 @@ def local(
         2.0 * (np.abs(r).max() or 1.0),
     )  # half of the scale: verdicts have full colours
     pale: dict[str, Any] = {"c": r[none], "cmap": style.color_map(ax), "edgecolors": theme.muted, "linewidths": 0.5}
-    dots(ax, places[none], size, vmin=-end, vmax=end, gid="none", **pale)
-    known = [
-        (word, verdict == word, theme.colors[at]) for word, at in zip(WORDS, (0, 3, 1, 4, 0, 1, 0, 1), strict=True)
-    ]
+    ax.scatter(places[none, 0], places[none, 1], size, vmin=-end, vmax=end, gid="none", **pale)
+    colors = [theme.colors[at] for at in (0, 3, 1, 4, 0, 1, 0, 1)]
+    known = [(word, verdict == word, color) for word, color in zip(WORDS, colors, strict=True)]
     words = f"no verdict ({none.sum():,}): pale blue alike, orange unlike"
     handles = groups(ax, places, 1.8 * size, known, zorder=3)
     below(ax, [*handles, style.mark(words, theme.muted, face=theme.paper)])

@@ -11,6 +11,7 @@ from spectrata.inputs.graphs import Graph
 from spectrata.inputs.signals import as_signal
 from spectrata.kernels.scaling import squarable
 
+GAP = 0.6  # between parts, where a node takes a square of length 1
 STEPS = 120  # of the layout at most
 PIVOTS = 60  # nodes to which a layout keeps all distances; more in small parts
 PIVOT_CELLS = 60_000  # distances to pivots that a layout looks at
@@ -20,43 +21,21 @@ def node_places(edges: np.ndarray, n: int) -> np.ndarray:
     """Places of the nodes of a graph, (n, 2) within [-1, 1], the same for the same graph.
 
     Connected parts are laid out one by one and packed in rows, the largest first; single nodes fill what is left.
-
-    Examples
-    --------
-    >>> places = node_places(np.array([[0, 1], [1, 2]]), 4)
-    >>> places.shape, bool(np.abs(places).max() < 1.001)
-    ((4, 2), True)
     """
-    labels = Stratum(1, n, edges).parts
+    labels, places = Stratum(1, n, edges).parts, np.empty((n, 2))
     sizes = np.bincount(labels)
-    boxes, pieces = [], []
-    for part in np.argsort(-sizes, kind="stable"):
+    parts = np.argsort(-sizes, kind="stable")
+    for part, corner in zip(parts, _rows(np.sqrt(sizes[parts]) + GAP), strict=True):
         nodes = np.flatnonzero(labels == part)
-        pieces.append((nodes, _part_places(nodes, edges[labels[edges[:, 0]] == part])))
-        boxes.append(np.sqrt(len(nodes)) + 0.6)
-    corners = _rows(np.array(boxes))
-    places = np.empty((n, 2))
-    for (nodes, inside), corner, box in zip(pieces, corners, boxes, strict=True):
-        places[nodes] = corner + box / 2 + inside * (box - 0.6) / 2
+        inside = _part_places(nodes, edges[labels[edges[:, 0]] == part])
+        places[nodes] = corner + GAP / 2 + (1.0 + inside) * np.sqrt(len(nodes)) / 2
     return _within(places)
 
 
 def given_places(pos: Any, graph: Graph) -> np.ndarray | None:
     """Places of the nodes within [-1, 1]: those given, else those that the graph came with, else None.
 
-    A third coordinate is left out.
-
-    Parameters
-    ----------
-    pos : array, mapping from node, DataFrame or path, optional
-        Two or three coordinates for each node.
-    graph : Graph
-
-    Examples
-    --------
-    >>> from spectrata.inputs.graphs import as_graph
-    >>> given_places({1: (4, 0), 0: (0, 0), 2: (4, 2)}, as_graph(edges=[(0, 1), (1, 2)])).tolist()
-    [[-1.0, -0.5], [1.0, -0.5], [1.0, 0.5]]
+    Given are two or three coordinates for each node, in any form of a signal; the third is left out.
     """
     places = graph.positions
     if pos is not None:
@@ -84,8 +63,6 @@ def _part_places(nodes: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
     if len(nodes) == 1:
         return np.zeros((1, 2))
-    if len(nodes) == 2:
-        return np.array([[-1.0, 0.0], [1.0, 0.0]])
     ends = np.searchsorted(nodes, edges)
     matrix = coo_array((np.ones(len(ends)), ends.T), shape=(len(nodes), len(nodes))).tocsr()
     places = _sparse_stress(matrix + matrix.T)
@@ -150,11 +127,7 @@ def _rows(boxes: np.ndarray) -> np.ndarray:
 
 
 def two_axes(values: np.ndarray, names: Sequence[str] | None = None) -> tuple[np.ndarray, str]:
-    """Vectors seen along two axes, the same for all snapshots: ``(T, n, d) -> (T, n, 2)``, and what the axes are.
-
-    ``names`` are those of the columns, where they have some. More than two columns are seen along the two directions
-    of largest variance.
-    """
+    """Vectors along the two directions of largest variance: ``(T, n, d) -> (T, n, 2)``, and what the axes are."""
     dims = values.shape[2]
     if dims == 2:
         return values, f"the columns {names[0]} and {names[1]}" if names else "the two columns"

@@ -2,42 +2,31 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
+import xarray as xr
 
 from spectrata.core.registry import EXACT
 from spectrata.errors import OptionError, ResultError, shown
 from spectrata.plot.style import Sheet, count, hop_words
 from spectrata.results.schema import View, check, each_graph, view
 from spectrata.stats.describe.align import align
-
-if TYPE_CHECKING:
-    import xarray as xr
+from spectrata.stats.findings.sentences import listed
 
 MAX_PANELS = 12
 JOINED = ("magnitude", "magnitude_error", "gradient_norm", "status", "signal")
 FIXED = ("edges", "edge_weight", "eigenvectors")
 
 
-def as_result(source: Any) -> "xr.Dataset":
-    """One result: as it is, or several of one graph, by name, as its snapshots.
-
-    Examples
-    --------
-    >>> import networkx as nx, spectrata as st
-    >>> strat = st.Stratification(nx.path_graph(3))
-    >>> joined = as_result({"a": strat.spectra([0.0, 1.0, 3.0]), "b": strat.spectra([1.0, 1.0, 3.0])})
-    >>> joined["snapshot"].values.tolist()
-    ['a', 'b']
-    """
-    import xarray as xr
-
+def as_result(source: Any) -> xr.Dataset:
+    """One result: as it is, or several of one graph, by name, as its snapshots."""
     if not isinstance(source, Mapping) or isinstance(source, xr.Dataset):
         return check(source, "The result")
     if not source:
         raise OptionError("Give at least one result.")
-    views = [one_row(view(ds, f"The result {shown(str(name))}")) for name, ds in source.items()]
+    views = [view(ds, f"The result {shown(str(name))}") for name, ds in source.items()]
+    for name, dim in [(one.name, dim) for one in views for dim in one.row_dims]:
+        raise OptionError(f"{name} holds {dim}s; choose one, such as ds.isel({dim}=-1, drop=True).")
     first = reduce(lambda a, b: align(a.ds, b.ds, (a.name, b.name))[0], views)  # what all of them share
     pieces = [align(first.ds, one.ds, (first.name, one.name))[1].ds for one in views]
     alike = len({ds["signal"].shape if "signal" in ds else () for ds in pieces}) == 1
@@ -46,13 +35,6 @@ def as_result(source: Any) -> "xr.Dataset":
     joined = xr.concat([ds[kept] for ds in pieces], dim="snapshot", **how)
     joined = joined.assign_coords(snapshot=list(map(str, source)))
     return joined.assign({name: first.ds[name] for name in FIXED if name in first.ds}).assign_attrs(first.ds.attrs)
-
-
-def one_row(result: View) -> View:
-    """A result that has no snapshots or columns; others are refused."""
-    for dim in result.row_dims:
-        raise OptionError(f"{result.name} holds {dim}s; choose one, such as ds.isel({dim}=-1, drop=True).")
-    return result
 
 
 def graph_views(source: Any) -> list[tuple[str, View]]:
@@ -93,9 +75,9 @@ def chosen(known: Sequence[Any], dim: str, wanted: Any) -> list[Any]:
     names = [wanted] if single else list(wanted)
     for name in names:
         if name not in known:
-            raise OptionError(f"The result has no {dim} {name!r}; it has {_listed(known)}.")
+            raise OptionError(f"The result has no {dim} {name!r}; it has {listed(known)}.")
     if not names:
-        raise OptionError(f"No {dim} is chosen; the result has {_listed(known)}.")
+        raise OptionError(f"No {dim} is chosen; the result has {listed(known)}.")
     return names
 
 
@@ -106,10 +88,6 @@ def one_of_each(ds: Any, **wanted: Any) -> Any:
         end = labels[0 if dim in ("hop", "column") else -1]
         ds = ds.isel({dim: labels.index(end if wanted[dim] is None else chosen(labels, dim, wanted[dim])[0])})
     return ds
-
-
-def _listed(known: Sequence[Any]) -> str:
-    return ", ".join(str(name) for name in known[:8]) + (", ..." if len(known) > 8 else "")
 
 
 def one_algorithm(result: View, algorithm: str | None) -> str:
@@ -129,14 +107,14 @@ def hop_panels(ax: Any, known: Sequence[Any], hops: Any, **size: Any) -> tuple[S
     return sheet, shown, note
 
 
-def hop_sizes(result: View) -> np.ndarray:
-    """Edges, parts and singletons of each hop, ``(3, H)``."""
-    return np.stack([result.fixed(name, "hop") for name in ("n_edges", "n_parts", "n_singletons")])
+def hop_sizes(result: View, hop: Any) -> list[int]:
+    """Edges, parts and singletons of a hop."""
+    return [int(result.fixed(name, "hop")[result.hops.index(hop)]) for name in ("n_edges", "n_parts", "n_singletons")]
 
 
-def hop_title(hop: Any, sizes: "Sequence[int] | np.ndarray") -> str:
+def hop_title(hop: Any, sizes: Sequence[int]) -> str:
     """``2 hops: 8 pairs, 2 parts (1 single)``; an operator's sizes are not known (-1)."""
-    pairs, parts, alone = (int(size) for size in sizes)
+    pairs, parts, alone = sizes
     if pairs < 0:
         return hop_words(hop)
     text = f"{hop_words(hop)}: {count(pairs, 'pair')}" + (f", {count(parts, 'part')}" if parts > 1 else "")

@@ -227,7 +227,7 @@ def _levels(ax: "Axes", found: dict[str, int], lowest: float) -> None:
     for place, at in found.items():
         level = LEVELS[place].level
         ends = list(ax.get_xlim()) if place == "last hidden" else [at - 0.4, at + 0.4]
-        ax.plot(ends, [level, level], color=theme.muted, linewidth=1.4, linestyle=style.DASHES, gid=f"level {place}")
+        ax.plot(ends, [level, level], color=theme.muted, gid=f"level {place}", **style.DASHED | {"linewidth": 1.4})
         if place == "last hidden" or len(found) == 1:
             ax.axhspan(lowest, level, color=theme.colors[1], alpha=0.08, zorder=0, linewidth=0)
             box = {"facecolor": theme.paper, "edgecolor": "none", "alpha": 0.75, "pad": 1.0}

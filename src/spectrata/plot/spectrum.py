@@ -20,6 +20,7 @@ MANY = 40  # cells from which they are placed by rank, and from which only verdi
 CROWDED = 0.15  # the median eigenvalue below this share of the largest: components are placed by rank
 FLAT = "flat spectrum: equal energy per component"
 FRONT, BACK = 3.0, 1.0
+DOTTED: dict[str, Any] = {"linewidth": 0.9, "linestyle": ":"}
 Views = Sequence[tuple[str, View]]
 
 
@@ -102,9 +103,6 @@ def spectra(
     return sheet.axes
 
 
-# ---- what is drawn
-
-
 def _series(views: Views, algorithms: Sequence[str], snapshots: Any) -> list[Series]:
     """The spectra of every panel, with their names."""
     found = []
@@ -126,7 +124,7 @@ def _crowded(here: Sequence[Cells]) -> bool:
 def _draw(
     sheet: style.Sheet, shown: Sequence[Any], series: Sequence[Series], views: Views, rank: bool, cumulative: bool
 ) -> None:
-    top, largest, sizes = 0.0, 0.0, {one.n_nodes for _, one in views}
+    sizes, ends = {one.n_nodes for _, one in views}, []
     for panel, hop in zip(sheet.axes, shown, strict=True):
         empty: dict[str, list[str]] = {}
         drawn: list[Cells] = []
@@ -135,25 +133,24 @@ def _draw(
             if why:
                 empty.setdefault(why, []).append(one.label)
                 continue
-            drawn.append(cells := one.cells[hop])
-            if cumulative:
-                _curve(panel, cells, one, color, rank)
-            else:
-                top = max(top, _stems(panel, cells, one.row, color, rank))
+            drawn.append(one.cells[hop])
+            (_curve if cumulative else _stems)(panel, one, drawn[-1], color, rank)
+        if drawn:
+            ends.append((panel.get_xlim()[1], panel.get_ylim()[1]))
         if cumulative and drawn:
-            look: dict[str, Any] = {"color": sheet.theme.muted, "linewidth": 0.9, "linestyle": style.DASHES}
-            panel.plot(_places(drawn[0], rank), drawn[0].ranks, zorder=BACK, gid="flat", **look)
+            where = _places(drawn[0], rank)
+            panel.plot(where, drawn[0].ranks, color=sheet.theme.muted, zorder=BACK, gid="flat", **style.DASHED)
         _say(panel, empty, len(series))
         known = [one for _, one in views if hop in one.hops]
-        title = reading.hop_title(hop, reading.hop_sizes(known[0])[:, known[0].hops.index(hop)])
+        title = reading.hop_title(hop, reading.hop_sizes(known[0], hop))
         title = title if len(sizes) == 1 else f"{style.hop_words(hop)}: {style.count(len(known), 'graph')}"
         panel.set_title(title, fontsize=9)
         if rank:
             rank_ticks(panel.xaxis, drawn[0] if drawn and len(sizes) == 1 else None)
-        largest = max([largest, *(cells.upper[-1] for cells in drawn)])
+    right, top = np.max(ends, axis=0, initial=0.0) if ends else (1.0, 1.0)
     for panel in sheet.axes:  # one scale: hops are compared
-        panel.set_xlim(*((-0.03, 1.03) if rank else (0.0, 1.04 * largest or 1.0)))
-        panel.set_ylim(*((-0.02, 1.04) if cumulative else (0.0, 1.08 * top or 1.0)))
+        panel.set_xlim(*((-0.03, 1.03) if rank else (0.0, right)))
+        panel.set_ylim(*((-0.02, 1.04) if cumulative else (0.0, top)))
 
 
 def _places(cells: Cells, rank: bool) -> np.ndarray:
@@ -161,34 +158,32 @@ def _places(cells: Cells, rank: bool) -> np.ndarray:
     return cells.ranks if rank else np.append(cells.lower[:1], cells.upper)
 
 
-def _stems(ax: "Axes", cells: Cells, row: int, color: Any, rank: bool) -> float:
-    """A stem for each cell, chance or a flat spectrum behind it; gives the largest value."""
-    own, share = style.theme_of(ax), cells.share[row]
+def _stems(ax: "Axes", one: Series, cells: Cells, color: Any, rank: bool) -> None:
+    """A stem for each cell, chance or a flat spectrum behind it."""
+    own, share = style.theme_of(ax), cells.share[one.row]
     ends = cells.ranks if rank else cells.edges
     middle = (ends[1:] + ends[:-1]) / 2 if rank else (cells.lower + cells.upper) / 2
     many, span = len(share), float(ends[-1] - ends[0]) or float(ends[-1])
-    width, largest = float(np.clip(170 / max(many, 1), 0.7, 3.0)), float(np.nanmax(share))
+    width = float(np.clip(170 / max(many, 1), 0.7, 3.0))
     if cells.chance is not None:
-        low, high = (cells.chance[name][row] for name in ("chance_low", "chance_high"))
+        low, high, q = (cells.chance[name][one.row] for name in ("chance_low", "chance_high", "q"))
         box = np.clip(np.diff(ends) * 0.8, 0.004 * span, 0.04 * span)
         ax.bar(middle, high - low, box, low, color=own.chance, zorder=BACK, gid="chance")
-        clear, largest = cells.chance["q"][row] <= LEVEL, max(largest, float(np.nanmax(high)))
-        look: dict[str, Any] = {"color": color, "markersize": float(np.clip(260 / many, 2.2, 6.0)), "linestyle": "none"}
-        for which, face in ((clear, color), (~clear, own.paper))[: 1 if many > MANY else 2]:
-            ax.plot(middle[which], share[which], marker="o", markerfacecolor=face, zorder=FRONT + 0.1, gid="r", **look)
+        look: dict[str, Any] = {"color": color, "markersize": float(np.clip(260 / many, 2.2, 6.0))}
+        for which, face in ((q <= LEVEL, color), (~(q <= LEVEL), own.paper))[: 1 if many > MANY else 2]:
+            ax.plot(middle[which], share[which], "o", markerfacecolor=face, zorder=FRONT + 0.1, gid="r", **look)
     elif not cells.cut:
         ax.plot(middle, cells.flat, "_", color=own.muted, markersize=2 + 2 * width, zorder=BACK, gid="flat")
     ax.vlines(middle, 0.0, share, color=color, linewidth=width, zorder=FRONT, gid="stems")
-    return largest
 
 
-def _curve(ax: "Axes", cells: Cells, one: Series, color: Any, rank: bool) -> None:
+def _curve(ax: "Axes", one: Series, cells: Cells, color: Any, rank: bool) -> None:
     """Energy up to each frequency; behind it the mean of chance, where it is known."""
-    total, where = np.append(0.0, np.nancumsum(cells.share[one.row])), _places(cells, rank)
-    ax.plot(where, total, color=color, linewidth=1.6, zorder=FRONT, label=one.label, gid="curve")
+    where, look = _places(cells, rank), {"color": color, "linewidth": 1.6, "zorder": FRONT, "gid": "curve"}
+    ax.plot(where, np.append(0.0, np.nancumsum(cells.share[one.row])), label=one.label, **look)
     if cells.chance is not None:
         mean = np.append(0.0, np.nancumsum(cells.chance["chance"][one.row]))
-        ax.plot(where, mean, color=style.theme_of(ax).muted, linewidth=0.9, linestyle=":", gid="null")
+        ax.plot(where, mean, color=style.theme_of(ax).muted, gid="null", **DOTTED)
 
 
 def _say(ax: "Axes", empty: dict[str, list[str]], curves: int) -> None:
@@ -214,8 +209,8 @@ def _handles(
         handles = [style.mark(names[at], colors[at], "", linewidth=1.6) for at in shown]
     tested = any(cells.chance is not None for cells in here)
     if cumulative:
-        handles.append(style.mark(FLAT, theme.muted, "", linewidth=0.9, linestyle=style.DASHES))
-        handles += [style.mark("chance: mean", theme.muted, "", linewidth=0.9, linestyle=":")] if tested else []
+        handles.append(style.mark(FLAT, theme.muted, "", **style.DASHED))
+        handles += [style.mark("chance: mean", theme.muted, "", **DOTTED)] if tested else []
     elif tested:
         handles.append(style.mark("chance: 2.5 to 97.5 % of the draws", theme.chance, "s", size=8))
         if any((cells.chance["q"] <= LEVEL).any() for cells in here if cells.chance is not None):

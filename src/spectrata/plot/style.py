@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MAP = "cividis"  # the same order of lightness in every kind of colour vision, and on paper
 LEAST_COLOR = 1e-7  # of the largest value of a measure, where logarithmic colours end
 RASTER = 2000  # marks from which a vector file holds a picture of them instead
-DASHES = (0, (4, 3))
+DASHED: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (4, 3))}
 SIDES = {"alike": 0, "agree": 0, "more": 0, "unlike": 1, "opposite": 1, "less": 1}  # verdicts, and the colour of each
 
 
@@ -92,9 +92,6 @@ def depth_colors(ax: "Axes", total: int) -> list[Any]:
         return list(own.colors[:total])
     low, high = (0.0, 0.86) if own is LIGHT else (0.25, 1.0)
     return [colormaps["viridis"](share) for share in np.linspace(low, high, total)]
-
-
-# ---- panels, titles, legends
 
 
 class Sheet:
@@ -197,11 +194,11 @@ def fit_ticks(ax: "Axes", names: Sequence[Any], size: float = 8) -> None:
     ax.set_xticks(kept, [words[one] for one in kept], fontsize=size, **look)
 
 
-def row_ticks(ax: "Axes", names: Sequence[Any], most: int = 1000, size: float = 8, stems: bool = False) -> None:
-    """Names of rows along y, the first at the top, at most so many: of the rows of a map, or of stems."""
+def row_ticks(ax: "Axes", names: Sequence[Any], most: int = 1000, size: float = 8) -> None:
+    """Names of rows along y, the first at the top, at most so many."""
     kept = thinned(len(names), most)
-    ax.set_yticks(kept + (0.0 if stems else 0.5), [plain(names[one]) for one in kept], fontsize=size)
-    ax.set_ylim(*((len(names) - 0.4, -0.6) if stems else (len(names), 0)))
+    ax.set_yticks(kept + 0.5, [plain(names[one]) for one in kept], fontsize=size)
+    ax.set_ylim(len(names), 0)
 
 
 def log_ticks(axis: Any, words: Callable[[float], str] = "{:g}".format) -> None:
@@ -237,9 +234,6 @@ def side_bar(ax: "Axes", drawn: Any, label: str = "", within: Any = None, **more
     return bar
 
 
-# ---- values against chance, and maps
-
-
 def verdict_colors(theme: Theme, word: str) -> tuple[str, str]:
     """The colour of a verdict and that of its marker's face, which is hollow where there is none."""
     return (theme.colors[SIDES[word]],) * 2 if word in SIDES else (theme.muted, theme.paper)
@@ -256,7 +250,7 @@ def verdict_handles(theme: Theme, chance: str, words: Iterable[str]) -> list[Any
 
 def verdict_stems(ax: "Axes", rows: "pd.DataFrame", size: float, across: bool = False) -> None:
     """r of each row as a stem, ``across`` or upwards, before a box of chance; a filled marker is a verdict."""
-    theme, at = theme_of(ax), np.arange(len(rows))
+    theme, at = theme_of(ax), np.arange(len(rows)) + 0.5 * across
     r, low, high = (rows[name].to_numpy(dtype=float) for name in ("r", "chance_low", "chance_high"))
     bar, line, stem = (ax.barh, ax.axvline, ax.hlines) if across else (ax.bar, ax.axhline, ax.vlines)
     line(0.0, color=theme.muted, linewidth=0.8, zorder=1)
@@ -282,9 +276,6 @@ def ratio_bar(ax: "Axes", drawn: Any, words: str, within: Any = None) -> None:
     ticks = range(int(drawn.norm.vmin), int(drawn.norm.vmax) + 1)
     bar = side_bar(ax, drawn, words, within, extend="both")
     bar.set_ticks(list(ticks), labels=[str(2**tick) if tick >= 0 else f"1/{2**-tick}" for tick in ticks])
-
-
-# ---- words
 
 
 def count(number: int, noun: str) -> str:

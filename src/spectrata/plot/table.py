@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TOP = 30
 NUMBERED = 8  # cells of a row up to which their numbers are written in them
-OCTAVES = (-2, 2)  # powers of two at which colours of ratios end
+OCTAVES = 2.0  # powers of two at which colours of ratios end
 BANDS = 4  # bands off zero of equal counts of components, for spectra
 TESTED = ("correlogram", "homophily", "agree")
 
@@ -107,20 +107,16 @@ def _ranking(found: "pd.DataFrame", ax: Any, top: int) -> np.ndarray:
     rows, hop = found.iloc[:top], found["hop"].iloc[0]
     sheet = style.Sheet(ax, 1, height=0.4 + 0.2 * len(rows))
     style.verdict_stems(sheet.ax, rows, 6.0, across=True)
-    style.row_ticks(sheet.ax, rows["column"].tolist(), stems=True)
+    style.row_ticks(sheet.ax, rows["column"].tolist())
     sheet.name_axes(f"r at {style.hop_words(hop)}", "")
     look: dict[str, Any] = {"va": "center", "fontsize": 7.5, "color": sheet.theme.muted}
     for place, reach in enumerate(rows["reach"]):
-        if reach > hop:
-            words = f" up to {style.hop_words(int(reach))}"
-            sheet.ax.text(1.0, place, words, transform=sheet.ax.get_yaxis_transform(), **look)
+        words = f" up to {style.hop_words(int(reach))}" if reach > hop else ""
+        sheet.ax.text(1.0, place + 0.5, words, transform=sheet.ax.get_yaxis_transform(), **look)
     clear = int(found["verdict"].isin(style.SIDES).sum())
     sheet.title(f"{clear} of {len(found)} columns are alike or unlike at {style.hop_words(hop)}")
     sheet.legend(style.verdict_handles(sheet.theme, "random orders", rows["verdict"].astype(str)))
     return sheet.axes
-
-
-# ---- heat maps
 
 
 def _of_tests(ds: "xr.Dataset", hops: list[Any]) -> Heat:
@@ -145,32 +141,24 @@ def _of_energies(ds: "xr.Dataset", hops: Sequence[Any], algorithm: str | None) -
 
 def _draw(ax: "Axes", one: Heat, names: Sequence[Any], top: int, is_r: bool) -> None:
     rows, theme = one.order[:top], style.theme_of(ax)
-    values, x, y = one.values[rows], np.arange(len(one.cells) + 1), np.arange(len(rows) + 1)
+    end = max(0.1, float(np.nanmax(np.abs(one.values), initial=0.0))) if is_r else OCTAVES
+    with np.errstate(divide="ignore"):
+        shade = np.clip(one.values[rows] if is_r else np.log2(one.values[rows]), -end, end)
     ax.set_facecolor(theme.chance)  # cells without a number
-    drawn: Any
-    if is_r:
-        end = max(0.1, float(np.nanmax(np.abs(one.values), initial=0.0)))
-        look: dict[str, Any] = {"vmin": -end, "vmax": end, "rasterized": values.size > style.RASTER}
-        drawn = ax.pcolormesh(x, y, values, cmap=style.color_map(ax), **look)
-        style.side_bar(ax, drawn, "r")
-    else:
-        drawn = style.ratio_map(ax, x, y, values, OCTAVES, signed=True)
-        style.ratio_bar(ax, drawn, "energy / flat spectrum")
+    look: dict[str, Any] = {"vmin": -end, "vmax": end, "rasterized": shade.size > style.RASTER}
+    drawn = ax.pcolormesh(shade, cmap=style.color_map(ax), **look)
+    (style.side_bar if is_r else style.ratio_bar)(ax, drawn, "r" if is_r else "energy / flat spectrum")
     style.row_ticks(ax, [names[row] for row in rows], size=7.5)
     at = style.thinned(len(one.cells), 2 * NUMBERED)
     ax.set_xticks(at + 0.5, [one.cells[cell] for cell in at], fontsize=7.5)
     ax.tick_params(length=0)
     ax.set_title(one.title, fontsize=9)
-    strong = np.abs(np.asarray(drawn.get_array())) > 0.55 * drawn.norm.vmax
     middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5}
-    for (place, cell), value in np.ndenumerate(values) if len(one.cells) <= NUMBERED else ():
+    for (place, cell), value in np.ndenumerate(one.values[rows]) if len(one.cells) <= NUMBERED else ():
         if np.isfinite(value):
-            color = theme.paper if strong[place, cell] else theme.ink
+            color = theme.paper if abs(shade[place, cell]) > 0.55 * end else theme.ink
             weight = "bold" if one.clear[rows[place], cell] else "normal"
             ax.text(cell + 0.5, place + 0.5, style.number(value), color=color, weight=weight, **middle)
-
-
-# ---- views of a probe
 
 
 def probe(found: Probe, ax: "Axes | None" = None) -> "Axes":
@@ -200,20 +188,19 @@ def probe(found: Probe, ax: "Axes | None" = None) -> "Axes":
     table, best = found.to_frame(), found.best if found.verdict == "neighbours help" else None
     sheet = style.Sheet(ax, height=0.5 + 0.32 * len(table), least=6.4)
     ax, theme, names = sheet.ax, sheet.theme, table["view"].tolist()
-    dashes: dict[str, Any] = {"linewidth": 0.9, "linestyle": style.DASHES}
-    ax.axvline(table["score"][names.index(ALONE)], color=theme.muted, zorder=1, gid="alone", **dashes)
+    ax.axvline(table["score"][names.index(ALONE)], color=theme.muted, zorder=1, gid="alone", **style.DASHED)
     for place, (name, score, error) in enumerate(zip(names, table["score"], table["error"], strict=True)):
         color, face = (theme.colors[0],) * 2 if name == best else (theme.muted, theme.paper)
-        ax.errorbar(score, place, xerr=error, fmt="o", color=color, mfc=face, ms=7, elinewidth=2, zorder=3)
+        ax.errorbar(score, place + 0.5, xerr=error, fmt="o", color=color, mfc=face, ms=7, elinewidth=2, zorder=3)
     handles = [style.mark("score ± standard error", theme.muted, face=theme.paper, linestyle="-", linewidth=2)]
     if best:
         handles.append(style.mark("best view: neighbours help", theme.colors[0], linestyle="-", linewidth=2))
     if len(found.rewired):
-        at = np.full(len(found.rewired), names.index(found.best))
+        at = np.full(len(found.rewired), names.index(found.best) + 0.5)
         ax.plot(found.rewired, at, "x", color=theme.colors[1], markersize=6, zorder=2, gid="rewired")
         handles.append(style.mark("best view on rewired graphs", theme.colors[1], "x"))
-    style.row_ticks(ax, names, stems=True)
+    style.row_ticks(ax, names)
     sheet.name_axes(f"{found.target.score_name}, cross-validated on the training nodes", "")
     sheet.title(found.headline)
-    sheet.legend([*handles, style.mark("features alone", theme.muted, "", **dashes)])
+    sheet.legend([*handles, style.mark("features alone", theme.muted, "", **style.DASHED)])
     return ax

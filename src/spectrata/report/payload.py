@@ -13,7 +13,7 @@ import numpy as np
 
 from spectrata.plot.positions import given_places, node_places, two_axes
 from spectrata.plot.style import count
-from spectrata.report.run import collapse_levels, run_map
+from spectrata.report.run import collapse_levels, numbers, run_map
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.spectrum import merge_eigenspaces
 from spectrata.stats.findings import VERDICTS, Finding
@@ -56,11 +56,6 @@ def packed(array: Any, kind: str = "f4") -> dict[str, Any]:
     """
     values = np.ascontiguousarray(array, dtype=f"<{kind}")
     return {"t": kind, "s": list(values.shape), "b": base64.b64encode(values.tobytes()).decode("ascii")}
-
-
-def number(value: Any) -> float | None:
-    """A number with six digits; None for what is not finite."""
-    return float(f"{float(value):.6g}") if np.isfinite(value) else None
 
 
 def escaped_json(document: Any) -> str:
@@ -167,14 +162,14 @@ def _card(found: Profile, one: Finding | None, pairs: Any, column: Column) -> di
     if column.kind == "labels" and len(pairs.ends):
         classes = column.values[0].argmax(axis=1)[pairs.nodes]
         same = (classes[pairs.ends[:, 0]] == classes[pairs.ends[:, 1]]) @ pairs.weights / pairs.weights.sum()
-        facts["same"] = number(same)
+        facts["same"] = numbers(same)
     if one is None:
         return facts
     facts |= {"verdict": one.verdict or "", "near": one.near_level, "described": one.kind == "described"}
     facts["tone"] = one.verdict if one.verdict in ("alike", "unlike") else ""
     values = {"r": one.value, "low": one.chance_low, "high": one.chance_high, "p": one.p_family}
     values |= {"r_given": one.value_given, "p_given": one.p_family_given}
-    return facts | {key: number(value) for key, value in values.items()}
+    return facts | {key: numbers(value) for key, value in values.items()}
 
 
 def _parts(found: Profile, column: Column, time: int, hop: Any) -> dict[str, Any]:
@@ -221,7 +216,7 @@ def _local(found: Profile, column: Column, snapshot: Any) -> dict[str, Any] | No
 
 def _test(one: Finding) -> list[Any]:
     cells = (getattr(one, name) for name in TESTS)
-    return [number(cell) if isinstance(cell, float) else str(cell) for cell in cells]
+    return [numbers(cell) if isinstance(cell, float) else str(cell) for cell in cells]
 
 
 def _spectra(found: Profile, column: Column, snapshot: Any) -> list[dict[str, Any]] | None:
@@ -353,7 +348,7 @@ def _ranking(found: Profile) -> dict[str, Any] | None:
             for one in rows["scale"].astype(object).where(rows["scale"].notna(), None)
         ],
         "total": len(table),
-    } | {name: [number(x) for x in rows[name]] for name in RANKED}
+    } | {name: numbers(rows[name].tolist()) for name in RANKED}
 
 
 def _made(found: Profile, result: View | None) -> list[list[str]]:
