@@ -113,7 +113,7 @@ def _classes(labels: Labels, theme: style.Theme) -> Iterator[Group]:
 
 def below(ax: "Axes", handles: Sequence[Any]) -> None:
     """A legend under a panel that has no axes."""
-    style.fit_legend(ax, handles, style.points(ax), loc="upper center", bbox_to_anchor=(0.5, 0.02))
+    style.fit_legend(ax, handles, 1.15 * style.points(ax), loc="upper center", bbox_to_anchor=(0.5, 0.02))
 
 
 def panel_height(places: np.ndarray) -> float:
