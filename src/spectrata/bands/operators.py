@@ -222,7 +222,7 @@ class ArrayLaplacian(RowLaplacian):
         super().__init__(*rows)
         self.backend = backend
         self._diagonal = backend.asarray(self.diagonal)[:, None]
-        self._off_diagonal = backend.sparse_rows(self.indptr, self.indices, self.off_diagonal)
+        self._off_diagonal = backend.sparse_rows(self.indptr, self.indices, self.off_diagonal, self.n)
 
     def asarray(self, x: np.ndarray) -> Any:
         return self.backend.asarray(np.ascontiguousarray(x))

@@ -13,23 +13,20 @@ from spectrata.kernels.backend import NUMPY, backend_of
 if TYPE_CHECKING:
     import xarray as xr
 
-# Arguments that say how a graph is read, where they are not None by default.
-READING = {"hop_weights": "bottleneck", "undirected": False, "max_basis_bytes": 0}
-
 
 def as_stratification(
-    graph: Any, hops: int | Iterable[int] | None = None, weights: Any = None, **arguments: Any
+    graph: Any, hops: int | Iterable[int] | None = None, weights: Any = None, **computing: Any
 ) -> Stratification:
-    """A stratification as it is, or made from a graph in any form; ``arguments`` are those of ``Stratification``."""
+    """A stratification as it is, or made from a graph in any form; ``computing`` only says how it is used then."""
     if isinstance(graph, Stratification):
-        refuse_graph_arguments("A Stratification", hops=hops, weights=weights, **arguments)
+        refuse_graph_arguments("A Stratification", hops=hops, weights=weights)
         return graph
-    return Stratification(graph, hops, weights=weights, **arguments)
+    return Stratification(graph, hops, weights=weights, **computing)
 
 
 def refuse_graph_arguments(what: str, **given: Any) -> None:
     """Refuse arguments that say how a graph is read, where no graph is."""
-    names = [name for name, value in given.items() if str(value) != str(READING.get(name))]
+    names = [name for name, value in given.items() if value is not None]
     if names:
         raise OptionError(f"{what} has its graph read already; leave out {', '.join(names)}, or give the graph itself.")
 

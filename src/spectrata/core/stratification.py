@@ -292,13 +292,8 @@ class Stratification:
         self.announce(plan, backend)
         hops = all_hops(self, field, plan, backend, progress)
         columns = "joint" if signal.separate is None else "separate"
-        facts: dict[str, Any] = {
-            "metric": field.metric,
-            "weights": self.weights,
-            "dtype": plan.dtype,
-            "seed": plan.seed,
-        }
-        facts |= {"laplacian": plan.options.laplacian, "self_loops": int(plan.options.self_loops)}
+        facts: dict[str, Any] = {"metric": field.metric, "weights": self.weights, "dtype": plan.dtype}
+        facts |= {"seed": plan.seed, "laplacian": plan.options.laplacian, "self_loops": int(plan.options.self_loops)}
         facts["options"] = plan.to_json(self.hops, zero_vectors, columns)
         if isinstance(self.strata, DistanceStrata):
             facts["bins"] = [float(edge) for edge in self.strata.bins]

@@ -46,12 +46,13 @@ class Backend:
         with self.active():
             return cupy.asarray(plain)
 
-    def sparse_rows(self, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> Any:
-        """A square sparse tensor of torch in compressed rows."""
+    def sparse_rows(self, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, n_columns: int) -> Any:
+        """A sparse tensor of torch in compressed rows."""
         import torch
 
-        rows, columns, entries = (self.asarray(array) for array in (indptr, indices.astype(np.int64), values))
-        shape = len(indptr) - 1, len(indptr) - 1
+        whole, shape = np.result_type(indptr, indices), (len(indptr) - 1, n_columns)
+        rows, columns = (self.asarray(array.astype(whole, copy=False)) for array in (indptr, indices))
+        entries = self.asarray(values)
         with warnings.catch_warnings():
             # That they are in beta, and that their invariants are not checked: ours keep them by construction.
             warnings.filterwarnings("ignore", "Sparse ")

@@ -23,6 +23,7 @@
 Only this package imports torch (and ``kernels`` on a GPU); ``import spectrata`` does not.
 """
 
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -63,18 +64,14 @@ __all__ = [
     "recover",
     "watch",
 ]
+# They need Lightning, and PyTorch Geometric.
+_LATER = {"SpectrumCallback": "lightning", "SpectralViews": "views"}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "SpectrumCallback":  # needs Lightning
-        from spectrata.torch.lightning import SpectrumCallback
-
-        return SpectrumCallback
-    if name == "SpectralViews":  # needs PyTorch Geometric
-        from spectrata.torch.views import SpectralViews
-
-        return SpectralViews
-    raise AttributeError(f"module 'spectrata.torch' has no attribute {name!r}")
+    if name not in _LATER:
+        raise AttributeError(f"module 'spectrata.torch' has no attribute {name!r}")
+    return getattr(import_module(f"spectrata.torch.{_LATER[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -23,16 +23,8 @@ CHECKS |= dict.fromkeys(("self_loops", "literal", "by_part", "skip_large"), flag
 OPERATOR = ("laplacian", "self_loops")
 # The mapping of each algorithm, ``ln_vx={"trials": 20}``: what an option is called there, and the field it sets.
 LN_VX = (
-    "transform",
-    "trials",
-    "max_epochs",
-    "tolerance",
-    "learning_rate",
-    "literal",
-    "activation",
-    "average",
-    "by_part",
-)
+    "transform", "trials", "max_epochs", "tolerance", "learning_rate", "literal", "activation", "average", "by_part",
+)  # fmt: skip
 OPTIONS_OF: dict[str, dict[str, str]] = {
     "apprx_ls": {"orientation": "orientation"},
     "adj_diff": {"scaling": "scaling"},

@@ -1,12 +1,13 @@
 """Measures of one activation in one pass, without a decomposition of the graph."""
 
-import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+
+from spectrata.kernels.backend import Backend
 
 MEASURES = {
     "off_zero_live": "share of the energy of the nodes' directions that varies from node to node: off the zero "
@@ -41,7 +42,9 @@ class Neighbours:
         count, parts = connected_components(half, directed=False)
         members = csr_array((np.ones(n), (parts, np.arange(n))), shape=(count, n))
         degrees = torch.tensor(np.bincount(edges.ravel(), np.repeat(ones, 2), n))
-        return cls(_sparse(csr_array(half + half.T)), degrees, _sparse(members), torch.tensor(parts.astype(np.int64)))
+        sparse = (csr_array(half + half.T), members)
+        found = [Backend("torch").sparse_rows(one.indptr, one.indices, one.data, n) for one in sparse]
+        return cls(found[0], degrees, found[1], torch.tensor(parts.astype(np.int64)))
 
     def like(self, x: torch.Tensor) -> "Neighbours":
         """The same where a tensor is, in its precision; kept, since activations of one pass may be in two places."""
@@ -50,13 +53,6 @@ class Neighbours:
             adjacency, degrees, members = (one.to(*place) for one in (self.adjacency, self.degrees, self.members))
             self._moved[place] = Neighbours(adjacency, degrees, members, self.parts.to(x.device))
         return self._moved[place]
-
-
-def _sparse(matrix: csr_array) -> torch.Tensor:
-    rows, columns, values = (torch.as_tensor(one) for one in (matrix.indptr, matrix.indices, matrix.data))
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse ")  # torch warns of its own sparse tensors
-        return torch.sparse_csr_tensor(rows, columns, values, matrix.shape, check_invariants=False)
 
 
 def measure(x: torch.Tensor, graph: Neighbours) -> dict[str, float] | None:

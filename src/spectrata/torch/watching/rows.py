@@ -49,12 +49,9 @@ class Row:
 
 def row_coordinates(rows: Sequence[Row]) -> dict[str, Any]:
     """Layer, role, mode, step and width of each row, along ``snapshot``; labels come later."""
-    columns = {name: [getattr(row, name) for row in rows] for name in ("layer", "role", "mode")}
-    found: dict[str, Any] = {name: ("snapshot", np.array(one, dtype=TEXT[name])) for name, one in columns.items()}
-    found["step"] = ("snapshot", np.array([row.step for row in rows], dtype=np.int64))
-    found["epoch"] = ("snapshot", np.full(len(rows), NO_LABEL, dtype=np.int64))
-    found["width"] = ("snapshot", np.array([row.width for row in rows], dtype=np.int64))
-    return found
+    columns = {name: [getattr(row, name) for row in rows] for name in ("layer", "role", "mode", "step", "width")}
+    columns["epoch"] = [NO_LABEL] * len(rows)
+    return {name: ("snapshot", np.array(one, dtype=TEXT.get(name, np.int64))) for name, one in columns.items()}
 
 
 def measures_of(rows: Sequence[Row], batches: bool) -> "xr.Dataset":
