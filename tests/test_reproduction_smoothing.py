@@ -149,5 +149,5 @@ def test_the_demo_shows_what_this_model_learns():
     assert {frozenset((strat.graph.names[a], strat.graph.names[b])) for a, b in strat.graph.edges} == {
         frozenset(edge) for edge in graph.edges
     }
-    learned = learn(graph, caveman.start_signal()[None], 0.3, 3500, record=100)
+    learned = learn(graph, caveman.start_signal()[None], 0.3, 3500, record=3500)
     np.testing.assert_allclose(path.values, learned.recorded[:, 0], atol=2e-6)

@@ -29,7 +29,6 @@ class Code(IntEnum):
     meaning: str
 
     def __new__(cls, value: int, meaning: str) -> "Code":
-        """A code with its meaning."""
         code = int.__new__(cls, value)
         code._value_, code.meaning = value, meaning
         return code

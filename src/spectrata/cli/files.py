@@ -94,7 +94,6 @@ def picture(kind: str, name: str, ds: "xr.Dataset") -> Writers:
 
 
 def frame(kind: str, name: str, rows: "pd.DataFrame | list[dict[str, Any]]") -> Writers:
-    """A table."""
     import pandas as pd
 
     return {kind: (name, lambda beside: pd.DataFrame(rows).to_csv(beside, index=False))}

@@ -62,17 +62,14 @@ class HopFormulas:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all components are here."""
         return self.basis.is_whole
 
     @property
     def n_nodes(self) -> int:
-        """Nodes of the graph."""
         return self.stratum.n_nodes
 
     @property
     def xp(self) -> ModuleType:
-        """The array-API namespace of the signal."""
         return namespace(self.potential)
 
     def edge_sum(self, values: Array) -> Array:
@@ -133,7 +130,6 @@ class Hop(HopFormulas):
 
     @property
     def total_weight(self) -> float:
-        """``sum_e w``."""
         return self.stratum.total_weight
 
     def project(self, signals: Array) -> tuple[Array, Energy]:

@@ -69,7 +69,6 @@ class Plan:
 
     @property
     def rows(self) -> list[Algorithm]:
-        """The rows of the algorithms asked for."""
         return [row_of(name) for name in self.algorithms]
 
     def ens_weights(self, hop: int) -> dict[str, float] | None:

@@ -27,8 +27,6 @@ Rule = Callable[[Mapping[str, Any]], bool]  # of the options
 
 @dataclass(frozen=True)
 class Algorithm:
-    """One algorithm."""
-
     name: str
     function: Callable[[Hop, Options], Output] | None = None  # None for an ensemble
     combine: Callable[[Mapping[str, Output], Mapping[str, float]], Output] | None = None  # of members and weights

@@ -194,7 +194,6 @@ class Strata(Sequence[Stratum]):
         return some
 
     def require(self, hop: Any) -> None:
-        """Refuse a hop that is not here."""
         if hop not in self.sizes:
             raise HopError(f"hop {hop} is not among the requested hops, {_listed(self.hops)}.")
 

@@ -132,7 +132,6 @@ def _of_signal(signal: Any) -> Backend:
 
 
 def namespace(array: Any) -> ModuleType:
-    """The array-API namespace of an array."""
     if isinstance(array, np.ndarray):
         return np
     try:

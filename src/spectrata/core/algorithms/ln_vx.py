@@ -102,7 +102,6 @@ class Learned:
 
     @property
     def nbytes(self) -> int:
-        """Memory held."""
         return int(self.weights.nbytes) + self.mse.nbytes + self.row_norms.nbytes
 
 

@@ -27,7 +27,6 @@ class Part:
 
     @property
     def nonzero(self) -> slice:
-        """The columns off zero."""
         return slice(int(np.count_nonzero(self.values == 0.0)), None)
 
 
@@ -56,7 +55,6 @@ class EigenBasis:
 
     @property
     def n(self) -> int:
-        """Number of components."""
         return len(self.values)
 
     @property
@@ -66,7 +64,6 @@ class EigenBasis:
 
     @property
     def nbytes(self) -> int:
-        """Memory held by the eigenvectors."""
         return sum(int(part.vectors.nbytes) for part in self.parts)
 
     @cached_property

@@ -63,7 +63,6 @@ class Listener:
     # ---- hooks
 
     def attach(self) -> None:
-        """Put the hooks on."""
         put = self._handles.append
         roots = {id(one): one for one in (self.model, getattr(self.model, "_orig_mod", self.model))}.values()
         for root in roots:  # a compiled model, and the one that evaluations run
@@ -167,7 +166,6 @@ class Listener:
         self._guard(lambda: self._open(training, args, {}, by_hand=True))
 
     def end(self) -> None:
-        """Close the open pass."""
         if self._current is not None:
             self._guard(self._close)
 

@@ -19,8 +19,6 @@ COMPARED = 64  # rows that show whether one tensor is the softmax of another
 
 @dataclass(eq=False)
 class Pass:
-    """One forward pass."""
-
     step: int  # its number; -1 for a pass that does not count
     kept: bool
     mode: str  # of "train", "eval", "control"
@@ -65,7 +63,6 @@ class Pass:
         self._state, self._source, self._made = Seen(rows), (key, watched), None
 
     def gives(self, key: str, watched: bool, rows: torch.Tensor) -> None:
-        """A layer gave these rows."""
         self._last = key, watched, rows
         if self._source is not None and self._source[0] == key:
             self._made = Seen(rows)
