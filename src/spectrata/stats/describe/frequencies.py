@@ -45,10 +45,6 @@ class _AtNodes:
         rest = np.where(left <= ROUNDING**2 * (energy + left), 0.0, rest)
         return zero * self.root, rest
 
-    def signal(self, columns: np.ndarray) -> np.ndarray:
-        """Turn columns ``C^1/2 s`` into signals ``s``."""
-        return columns / self.root if self.operator.weighs_signals else columns
-
 
 class ByEigenvectors(_AtNodes):
     """By the whole eigenbasis; eigenvalues that their error bounds do not tell apart stay together."""

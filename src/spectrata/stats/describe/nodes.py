@@ -111,7 +111,8 @@ def filter_signal(
         found, place, kept = at.responded(rest, factors), 0, float(factors(np.zeros(1))[0])
     else:
         found, place, kept = _banded(at, rest, band)
-    filtered = at.signal(found.values[place] + kept * zero).reshape(n, snapshots, d).transpose(1, 0, 2)
+    root = at.root if at.operator.weighs_signals else 1.0  # columns are C^1/2 s
+    filtered = ((found.values[place] + kept * zero) / root).reshape(n, snapshots, d).transpose(1, 0, 2)
     error = np.sqrt(np.sum(found.error[place].reshape(snapshots, -1) ** 2, axis=1)) * scale[:, 0, 0]
     axes = known.axes
     coords: dict[str, Any] = axes | node_coordinates(strat.graph) | {"status": found.status}
@@ -141,11 +142,10 @@ def _factors(response: Callable[[np.ndarray], Any], values: np.ndarray) -> np.nd
 def _banded(at: HopFrequencies, rest: np.ndarray, band: Any) -> tuple[Filtered, int, float]:
     """Filter columns by one interval: all bands that it makes, which of them it is, and its factor at 0."""
     try:
-        lower, upper = (None if edge is None else float(edge) for edge in band)
+        low, high = (end if edge is None else float(edge) for edge, end in zip(band, (-np.inf, np.inf), strict=True))
     except (TypeError, ValueError):
         raise OptionError(f"band={band!r} is not (lower, upper), two numbers or None.") from None
-    low, high = -np.inf if lower is None else lower, np.inf if upper is None else upper
-    if not low < high or np.isnan([low, high]).any():
+    if not low < high:
         raise OptionError(f"band={band!r} is empty; it keeps eigenvalues above the first and up to the second number.")
     edges = [edge for edge in (low, high) if 0.0 < edge < np.inf]
     found = at.in_bands(rest if high > 0.0 else np.zeros_like(rest), np.array(edges))

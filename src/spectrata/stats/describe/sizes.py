@@ -26,25 +26,22 @@ def graph_facts(strat: Stratification, source: str) -> dict[str, Any]:
     }
 
 
-Sizes = tuple[list[dict[str, Any]], dict[str, Any]]  # a row for each hop, and the estimate
-
-
-def counted_sizes(strat: Stratification) -> Sizes:
-    """Sizes of every stratum, and the time and memory of the solves of its parts."""
+def counted_sizes(strat: Stratification) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Sizes of every stratum in rows, and the time and memory of the solves of its parts."""
     rows, solved = [], []
     for stratum in strat.strata:
         sizes = np.bincount(stratum.parts)
         solved += sizes[sizes > 1].tolist()
         row: dict[str, Any] = {"hop": stratum.hop, "n_edges": stratum.n_edges, "n_parts": len(sizes)}
         row |= {"n_singletons": stratum.n_singletons, "largest_part": int(sizes.max())}
-        row |= {"line_edges": stratum.n_line_edges}
+        row["line_edges"] = stratum.n_line_edges
         rows.append(row if stratum.weights is None else row | {"total_weight": stratum.total_weight})
     return rows, _estimate(strat.graph.n_nodes, solved, strat.strata.is_bounded)
 
 
 def sampled_sizes(
     strat: Stratification, asked: int | list[int] | None, roots: int, most_hops: int, progress: Any
-) -> Sizes:
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Pairs per hop: counted at hop 1, beyond it n/2 times the mean number of nodes at that hop of random nodes."""
     n, rows = strat.graph.n_nodes, [{"hop": 1, "n_edges": strat.graph.n_edges, "error": 0}]
     chosen = np.sort(np.random.default_rng(0).choice(n, size=min(roots, n), replace=False))

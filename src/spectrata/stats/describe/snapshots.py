@@ -185,7 +185,7 @@ def distinguish(
         a, b = (side / side.sum(axis=1, keepdims=True) for side in (labels, ~labels))
         gaps = np.abs((a - b) @ spectra)  # of the mean spectra, (1 + draws, n)
         found["largest_mean_difference"][index] = gaps[0].max()
-        found["largest_p"][index] = _p_value(gaps.max(axis=1)[:, None])[0]
+        found["largest_p"][index] = _p_value(gaps.max(axis=1))
         found["at_component"][index] = first.component[known[gaps[0].argmax()]]
     variables: dict[str, Any] = {name: (dims[: array.ndim], array) for name, array in found.items()}
     coords = {"algorithm": list(first.algorithms), "hop": list(first.hops), "pair": list(PAIRS), "kind": list(KINDS)}
@@ -213,7 +213,7 @@ def distances(table: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return out
 
 
-def _p_value(found: np.ndarray) -> np.ndarray:
-    """``(1 + count) / (draws + 1)`` per column, the observed in the first row, ties counted."""
+def _p_value(found: np.ndarray) -> Any:
+    """``(1 + count) / (draws + 1)`` for the first row, the observed, among all; ties count."""
     tie = 1e-9 * np.abs(found[0])
     return (1 + np.sum(found[1:] >= found[0] - tie, axis=0)) / len(found)
