@@ -222,10 +222,8 @@ def _parts(signals: Signals, ends: Sequence[Pairs], covariates: Covariates) -> l
 
 def _is_flat(many: np.ndarray, parts: np.ndarray) -> np.ndarray:
     """Which signals ``(n, d, C)`` are constant on every connected part, shape (C,)."""
-    sums = np.zeros((parts.max() + 1, *many.shape[1:]))
-    np.add.at(sums, parts, many)
-    means = sums / np.bincount(parts)[:, None, None]
-    return np.abs(many - means[parts]).max(axis=(0, 1)) <= 1e-12
+    first = np.unique(parts, return_index=True)[1]  # node of each part
+    return np.abs(many - many[first[parts]]).max(axis=(0, 1)) <= 1e-12
 
 
 # ---- nulls

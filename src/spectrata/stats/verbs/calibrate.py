@@ -212,7 +212,7 @@ def _calibrated(case: Case, null: Any, draws: int | None, seed: int) -> xr.Datas
     out = chance_of_shares(share, drawn, at, case.all_arrangements if permutes and at else None, tie)
     if permutes:
         _expect(case, out["chance"], groups, count)
-    columns = 1 if signal.separate is None else len(signal.separate)
+    columns = len(signal.separate or (1,))
     fixed = (out["chance_high"] - out["chance_low"] <= TIE) & (np.abs(share - out["chance_low"]) <= TIE)
     family = np.where(fixed, np.nan, out["p"]).reshape(len(share), share.shape[1] // columns, -1)
     out["q"] = np.where(fixed, 1.0, adjust(family).reshape(share.shape))
@@ -272,7 +272,7 @@ def _given_draws(null: Any, strat: Stratification, known: Signal) -> Signal:
     given = as_signal(null, strat.graph)
     if len(given.values) < 2:
         raise OptionError("null holds one signal; give embeddings of several untrained models, shape (draws, n, d).")
-    columns, width = known.values.shape[2] if known.separate is None else len(known.separate), given.values.shape[2]
+    columns, width = len(known.separate or range(known.values.shape[2])), given.values.shape[2]
     if width != columns:
         words = f"The signal has {columns} columns and those of null have {width}, so that their magnitudes do not"
         raise OptionError(f"{words} compare; give embeddings of the same width.")
@@ -298,21 +298,14 @@ def _expect(case: Case, chance: np.ndarray, groups: np.ndarray, count: int) -> N
 
 def _words(out: dict[str, np.ndarray], fixed: np.ndarray, facts: dict[str, Any]) -> np.ndarray:
     """Say per hop why p is missing, or how many draws it takes: ``(A, R, H)``, "" where all is well."""
-    known, p = ~np.isnan(out["share"]), out["p"]
-    cells, tested = known.sum(axis=-1), known & ~fixed
-    words = np.full(cells.shape, "", dtype=object)
-    made = facts["draws"]
-    if made and made < FITTED:
-        family = tested.sum(axis=(2, 3))[:, :, None]
-        reached = np.any(out["q"] <= LEVEL, axis=(2, 3), keepdims=True)[..., 0]
-        short = (2 * family / (made + 1) > LEVEL) & ~reached
-        more = "give more" if facts["null"] == "draws" else "use draws=999"
-        note = f"With {made} draws no {facts['level']} can reach q <= .05; {more}"
-        words[np.broadcast_to(short, words.shape)] = note
-    words[np.isnan(p).all(axis=-1)] = NO_DRAWS
-    words[(cells > 0) & ~tested.any(axis=-1)] = FIXED
-    words[cells == 0] = NO_ENERGY
-    return words
+    known, made = ~np.isnan(out["share"]), facts["draws"]
+    tested = known & ~fixed
+    reached = np.any(out["q"] <= LEVEL, axis=(2, 3))
+    short = (2 * tested.sum(axis=(2, 3)) / (made + 1) > LEVEL) & ~reached & (made < FITTED)  # (A, R)
+    more = "give more" if facts["null"] == "draws" else "use draws=999"
+    words = {NO_ENERGY: ~known.any(axis=-1), FIXED: ~tested.any(axis=-1), NO_DRAWS: np.isnan(out["p"]).all(axis=-1)}
+    words[f"With {made} draws no {facts['level']} can reach q <= .05; {more}"] = short[..., None]
+    return np.select(list(words.values()), list(words), "")
 
 
 def calibrate_bands(

@@ -1,15 +1,17 @@
 """``correlogram``: at which hop distance nodes are alike, unlike or independent."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from spectrata.stats.labelled import labelled, of_tests
 from spectrata.stats.testing import Results
 from spectrata.stats.verbs.reading import read, signal_or_table
 from spectrata.stats.verbs.write_back import said_given, write_back
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def correlogram(
@@ -26,7 +28,7 @@ def correlogram(
     draws: int | None = None,
     seed: int = 0,
     write: bool = False,
-) -> xr.Dataset:
+) -> "xr.Dataset":
     r"""Test at each hop distance whether nodes are alike or unlike, and whether degree explains it.
 
     .. math:: r_K = \frac{\sum_{ij} W_{ij} \langle t_i - \mu, t_j - \mu \rangle}{\sum_i k_i \|t_i - \mu\|^2},
@@ -112,7 +114,7 @@ def variables(results: Results) -> dict[str, np.ndarray]:
     return found | {"verdict": results.verdicts()[0], "status": results.status.astype(str)}
 
 
-def dataset(results: Results, kind: str) -> xr.Dataset:
+def dataset(results: Results, kind: str) -> "xr.Dataset":
     reading = results.reading
     same = (results.n_pairs == results.n_pairs[0]).all()
     n_pairs = ("hop", results.n_pairs[0]) if same else (("column", "hop"), results.n_pairs)

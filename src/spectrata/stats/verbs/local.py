@@ -1,10 +1,9 @@
 """Likeness of every node with its neighbours, tested node by node."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from spectrata.inputs.numbers import whole
 from spectrata.stats.labelled import labelled
@@ -16,6 +15,9 @@ from spectrata.stats.statistics.likeness import LocalLikeness
 from spectrata.stats.testing import alike, verdicts
 from spectrata.stats.verbs.reading import Reading, read
 from spectrata.stats.verbs.write_back import said_given, write_back
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 LONG_NAMES = {
     "r": "part of the node in r: they add up to r of the hop",
@@ -46,7 +48,7 @@ def local(
     draws: int | None = None,
     seed: int = 0,
     write: bool = False,
-) -> xr.Dataset:
+) -> "xr.Dataset":
     r"""Find the nodes that are like or unlike their neighbours, each against chance.
 
     .. math:: r_i = \frac{\langle t_i - \mu, \sum_j W_{ij} (t_j - \mu)\rangle}{\sum_i k_i \|t_i - \mu\|^2}
@@ -101,7 +103,7 @@ def local(
     return found
 
 
-def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> xr.Dataset:
+def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> "xr.Dataset":
     n = reading.strat.graph.n_nodes
     covariates, at = read_given(given, reading.strat, reading.table), looks(n, draws)
     shape = (len(reading.columns[0].values), len(reading.columns), len(reading.hops), n)

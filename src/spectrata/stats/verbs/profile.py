@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from spectrata.core.spectra import refuse_graph_arguments
 from spectrata.core.stratification import Stratification
@@ -22,11 +21,13 @@ from spectrata.stats.findings.watched import is_run, layers_of
 from spectrata.stats.observation import RANDOM_WALK, moved, pairs_of
 from spectrata.stats.statistics.shares import MOST_NODES
 from spectrata.stats.testing import Results
-from spectrata.stats.verbs.calibrate import calibrate
 from spectrata.stats.verbs.diagnose import diagnose, found_in, in_words, is_watched
 from spectrata.stats.verbs.local import local_of
 from spectrata.stats.verbs.rank_columns import SIGNIFICANT, ranked, reach_of
 from spectrata.stats.verbs.reading import NEAR_HOPS, Column, Reading, of_result, read, signal_or_table, stratify
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 NEAR, FEW, LARGE = 6, 3, 1_000  # hops that are read by default, up to and above so many nodes
 SHOWN = 20  # columns whose local map and spectra are computed, the first of the ranking
@@ -49,8 +50,8 @@ class Profile:
     reading: Reading | None  # the columns that were tested; None where a result has no signal
     findings: Findings
     ranking: pd.DataFrame | None = None
-    result: xr.Dataset | None = None  # that the profile was made of
-    run: xr.Dataset | None = None  # w.dataset of a watched model
+    result: "xr.Dataset | None" = None  # that the profile was made of
+    run: "xr.Dataset | None" = None  # w.dataset of a watched model
     given: Any = "degree"
     draws: int | None = None
     seed: int = 0
@@ -68,7 +69,7 @@ class Profile:
         return replace(self.reading, columns=tuple(by_name[name] for name in self.ranking["column"][:SHOWN]))
 
     @cached_property
-    def local(self) -> xr.Dataset | None:
+    def local(self) -> "xr.Dataset | None":
         """Likeness of every node with its neighbours, as from :func:`spectrata.local`, of the first columns."""
         n = self.strat.graph.n_nodes
         if self.shown is None or n > MANY_NODES or self.shown.is_watched:
@@ -78,7 +79,7 @@ class Profile:
         return local_of(some, self.given, self.draws, self.seed)
 
     @cached_property
-    def spectra(self) -> xr.Dataset | None:
+    def spectra(self) -> "xr.Dataset | None":
         """The result that was given, or random-walk ``gft`` spectra of the shown columns; None above 4,000 nodes."""
         if self.result is not None or self._gft is None:
             return self.result
@@ -86,8 +87,10 @@ class Profile:
         return strat.spectra(signal, "gft", **how)
 
     @cached_property
-    def chance(self) -> xr.Dataset | None:
+    def chance(self) -> "xr.Dataset | None":
         """Shares of energy with their chance interval, from :func:`spectrata.calibrate`, by eigenspace or in bins."""
+        from spectrata.stats.verbs.calibrate import calibrate
+
         if self._gft is None:
             return None
         strat, signal, how = self._gft

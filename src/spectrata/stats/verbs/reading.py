@@ -14,7 +14,6 @@ from spectrata.core.spectra import refuse_graph_arguments
 from spectrata.core.strata import asked_hops, number_of
 from spectrata.core.stratification import Stratification
 from spectrata.errors import (
-    HopError,
     InputError,
     OptionError,
     ResultError,
@@ -110,13 +109,9 @@ def stratify(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stra
     """
     if isinstance(graph, Stratification):
         refuse_graph_arguments("A Stratification", weights=weights)
-        strat = graph if hops is None else graph.only(*_chosen_hops(graph, hops))
-    else:
-        known = as_graph(graph, weights=weights)
-        strat = Stratification(known, near_hops(known.n_nodes) if hops is None else hops)
-    if not strat.hops:
-        raise HopError("The graph has no edges, and so no pairs of nodes at any hop.")
-    return strat
+        return graph if hops is None else graph.only(*_chosen_hops(graph, hops))
+    known = as_graph(graph, weights=weights)
+    return Stratification(known, near_hops(known.n_nodes) if hops is None else hops)
 
 
 def _chosen_hops(strat: Stratification, hops: Any) -> Sequence[Any]:
@@ -207,7 +202,7 @@ def of_signal(strat: Stratification, known: Signal, metric: str, columns: str) -
         names = known.columns if known.columns is not None and len(known.columns) == width else tuple(range(width))
         refuse_repeated([*names, *(name for name, _ in known.texts)], "The signal")
         found = [Column(name, "numbers", values[:, :, [at]], everyone, known.rounding) for at, name in enumerate(names)]
-        found += [label_column(one, name, len(values)) for name, one in known.texts]
+        found += [label_column(one, name) for name, one in known.texts]
         return Reading(strat, tuple(found), known.snapshots, known.kind, "euclidean", True)
     field, note = potential(known, metric, "zero"), ""
     kind = "numbers" if width == 1 else ("directions" if field.metric == "angular" else "vectors")
@@ -220,14 +215,14 @@ def of_signal(strat: Stratification, known: Signal, metric: str, columns: str) -
     return Reading(strat, (column,), known.snapshots, known.kind, field.metric, False, note)
 
 
-def label_column(labels: Labels, name: Any = None, snapshots: int = 1) -> Column:
+def label_column(labels: Labels, name: Any = None) -> Column:
     """Labels as one 0/1 column per class, on the nodes that have one."""
     if len(labels.classes) < 2:
         only = shown(labels.classes[0])
         raise SignalValueError(f"All labels are {only}; a test compares classes and needs two or more of them.")
     rows = np.flatnonzero(labels.codes >= 0)
     values = np.eye(len(labels.classes))[labels.codes[rows]]
-    return Column(name, "labels", np.stack([values] * snapshots), rows, classes=labels.classes)
+    return Column(name, "labels", values[None], rows, classes=labels.classes)
 
 
 def label_columns(labels: Any, graph: Graph, names: Sequence[str] = ()) -> dict[Any, Any]:
