@@ -223,7 +223,7 @@ def _tested(reading: Reading, asked: dict[str, Any], result: Any = None) -> Prof
     return Profile(reading.strat, reading, in_words(results), table, result, **asked)
 
 
-def _of_run(ds: xr.Dataset, asked: dict[str, Any]) -> Profile:
+def _of_run(ds: "xr.Dataset", asked: dict[str, Any]) -> Profile:
     layers = layers_of(ds)
     if "magnitude" not in layers:
         words = "This run holds no spectra, and so no graph"
