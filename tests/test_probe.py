@@ -1,5 +1,7 @@
 """The probe: its views, scores and verdicts, against scikit-learn, closed forms and public graphs."""
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -295,3 +297,32 @@ def test_transformers_share_the_views():
     both = np.concatenate([np.array(graph.edges), np.array(graph.edges)[:, ::-1]]).T
     data = Data(x=torch.tensor(features), edge_index=torch.tensor(both))
     np.testing.assert_allclose(st.torch.SpectralViews(names, attr="seen")(data).seen.numpy(), wanted)
+
+
+def test_no_view_is_called_worse_than_it_may_be():
+    """A view may stand above the features alone in the table; the test alone says that this is not shown."""
+    rng = np.random.default_rng(3)
+    graph = nx.planted_partition_graph(2, 35, 0.14, 0.09, seed=3)
+    found = st.probe(graph, rng.normal(size=(70, 3)), np.repeat([0, 1], 35))
+    assert found.to_frame()["gain"].max() > 0.1
+    assert found.headline.endswith("and no view is shown to add to it.")
+
+
+def test_the_best_of_a_probe_is_no_highest_score():
+    labels = np.repeat([0, 1], 60)
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        features = labels[:, None] + rng.normal(0, 0.9, (120, 3))
+        found = st.probe(nx.gnp_random_graph(120, 0.05, seed=seed), features, labels)
+        if found.best == "features alone" and found.to_frame()["gain"].max() > 0:
+            break
+    assert "and no view is shown to do better." in found.headline
+    assert "best" not in found.headline
+
+
+def test_the_gain_left_on_rewired_graphs_is_a_number():
+    found = st.probe(*clubs())
+    assert found.verdict == "neighbours help"
+    for most, words in ((-0.1, "no gain is left."), (0.05, "the gain is at most +0.05.")):
+        rewired = replace(found, rewired=np.full(5, found.alone.mean() + most))
+        assert f"on rewired graphs {words}" in rewired.headline

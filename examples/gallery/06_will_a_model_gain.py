@@ -20,6 +20,6 @@ print(found)
 
 # %%
 # Each view of the features is scored on the training nodes. Crosses are the best view on graphs with the same degrees
-# and random edges: there the gain vanishes.
+# and random edges: there no gain is left.
 
 figure = st.plot.probe(found).figure

@@ -88,17 +88,19 @@ class Probe:
             chance = 0.5 if name == "AUC" else 0.0
             if self.alone.mean() - 2 * corrected_error(self.alone) <= chance:
                 said = f"features alone reach {name} {alone} (chance {chance})"
-                return f"Nothing found that predicts: {said}, and no view adds to it."
+                return f"Nothing found that predicts: {said}, and no view is shown to add to it."
             if self.best == ALONE:
-                return f"No gain found: features alone predict best, at {name} {alone}. {advice}"
+                return (
+                    f"No gain found: features alone reach {name} {alone}, and no view is shown to do better. {advice}"
+                )
             added = f"choosing among the views adds {self.gain:+.2f} +- {_number(self.gain_error)}"
             return f"No gain found: features alone reach {name} {alone}; {added}. {advice}"
         score, most = _mean(self.scores.score[self.views.index(self.best)]), self.rewired.max() - self.alone.mean()
         said = f"{VIEWS[self.best].words} predict labels at {name} {score}, alone at {alone}"
         if self.verdict == "degrees alone":
             return f"No gain beyond degrees: {said}, but rewired graphs with the same degrees gain {most:+.2f}."
-        rewired = "the gain vanishes" if most <= 0.2 * self.gain else f"the gain is at most {most:+.2f}"
-        return f"Neighbours help: {said}; on rewired graphs {rewired}. {advice}"
+        left = f"the gain is at most {most:+.2f}" if most > 0 else "no gain is left"
+        return f"Neighbours help: {said}; on rewired graphs {left}. {advice}"
 
     def __str__(self) -> str:
         classes = self.target.classes is not None
