@@ -178,7 +178,7 @@ def test_the_sentence_of_a_test_has_its_numbers():
 
 
 def test_first_sentences_of_commands():
-    said = "2 of 34 nodes stand out from their neighbours beyond chance and degree: 2 high among high."
+    said = "2 of 34 nodes are like or unlike their neighbours beyond chance and degree: 2 high among high."
     assert sentences.local_sentence(["high among high"] * 2, 34, [1], ["degree"]) == said
     said = "No agreement beyond their smoothness was found (chance)."
     assert sentences.agree_sentence(["chance"], "spectral") == said

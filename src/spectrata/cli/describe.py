@@ -47,20 +47,22 @@ def print_reading(
     ``names`` are those of the signal and of its columns; ``more`` fields stand beside the tests.
     """
     from spectrata.stats.findings import Finding
+    from spectrata.stats.findings.finding import by_side
     from spectrata.stats.findings.sentences import likeness_words
 
     if "column" in ds.dims:
         clear = {row["column"] for row in rows if row["verdict"] in ("alike", "unlike")}
         text(f"{names[0]}: in {len(clear)} of {ds.sizes['column']} columns nodes are alike or unlike at some hop")
     else:
-        last = [Finding("", "", row["hop"], value=row["r"], verdict=str(row["verdict"])) for row in rows]
-        words = likeness_words(last[-ds.sizes["hop"] :], facts["diameter"])
+        fields = {"hop": "hop", "value": "r", "verdict": "verdict", **{name: name for name in CHANCE}}
+        last = [{field: row[name] for field, name in fields.items()} for row in rows[-ds.sizes["hop"] :]]
+        words = likeness_words([Finding("", "", **one) for one in last], facts["diameter"])
         kind = {"labels": "labels", "angular": "directions"}.get(ds.attrs["metric"], "vectors")
         text(f"{', '.join(names)} ({how_read(kind, ds.attrs['n_dimensions'])}): {words}")
     text(graph_line(facts))
     if "column" in ds.dims and most is not None and len(rows) > most:
         rows = sorted(rows, key=lambda row: (row["p"] != row["p"], row["p"]))
-    shown = rows[:most]
+    shown = [row | {"verdict": by_side(row["verdict"], row["r"])} for row in rows[:most]]
     over, p, p_given, given = "all hops", "p_family", "p_family_given", ds.attrs["given"]
     if "q" in rows[0]:
         over, p, p_given = "the columns (false discovery rate)", "q", "q_given"
@@ -94,14 +96,15 @@ def statuses(rows: list[dict[str, Any]]) -> None:
             text(f"At {hops(sorted({row['hop'] for row in rows if row['status'] == words}))}: {words}.")
 
 
-def print_ranking(found: "pd.DataFrame", given: Any, top: int, rest: str) -> None:
-    """A sentence about all columns, and the clearest of them."""
-    from spectrata.stats.findings.finding import explained
-    from spectrata.stats.findings.sentences import column_sentences, covariate_names, listed
+def print_ranking(found: "pd.DataFrame", given: Any, q: str, top: int, rest: str) -> None:
+    """A sentence about all columns, and the clearest of them; ``q`` says what it is corrected over."""
+    from spectrata.stats.findings.finding import by_side, explained
+    from spectrata.stats.findings.sentences import column_sentences, covariate_names, listed, nodes
 
     for line in column_sentences(found, given):
         text(line)
     rows = found.head(top).assign(scale=found["scale"].astype(object).where(found["scale"].notna(), None))
+    rows["verdict"] = list(map(by_side, rows["verdict"], rows["r"]))
     names = ("column", "verdict", "r", "q", "r_given", "q_given", "reach", "scale")
     row_table(rows.to_dict("records"), {name.replace("_", " "): name for name in names})
     scale = "; scale: from 1 (smooth) to 4 (rough)" if any(rows["scale"]) else ""
@@ -110,7 +113,7 @@ def print_ranking(found: "pd.DataFrame", given: Any, top: int, rest: str) -> Non
     words = explained(rows["verdict"], "degree" if known == ["degree"] else "covariates" if known else "")
     text(f"{'; '.join(words)}.")
     text(
-        f"r: correlation between neighbours; q: false discovery rate over columns; "
+        f"r: correlation between {nodes(found['hop'].iloc[0])}; q: {q}; "
         f"{account}reach: the hop up to which the verdict stays{scale}."
     )
     if len(found) > top:

@@ -35,7 +35,8 @@ def local(
     if not json:
         names = covariate_names(chance.arguments()["given"])
         words, hops = [row["verdict"] for row in rows if row["verdict"] in WORDS], ds["hop"].values.tolist()
-        text(local_sentence(words, len(rows), hops, names))
+        differ = sum(row["verdict"].startswith("not beyond") for row in rows)
+        text(local_sentence(words, len(rows), hops, names, differ))
         text(graph_line(graph_facts(strat, graph.graph)))
         fields = ("snapshot", "column", *(["hop"] if ds.sizes["hop"] > 1 else []), "node", "verdict", "r", "p", "q")
         row_table(rows[:top], {name.replace("_", " "): name for name in (*fields, "q_given")})

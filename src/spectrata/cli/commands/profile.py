@@ -208,14 +208,15 @@ def print_answer(found: "Profile", graph: str, signal: str) -> None:
     """The answer, the graph, and the table of the last snapshot: one row per hop, or one per column."""
     from spectrata.cli.describe import graph_line, print_ranking
     from spectrata.stats.describe.sizes import graph_facts
-    from spectrata.stats.findings.finding import tables
+    from spectrata.stats.findings.finding import correction, tables
 
     name, findings = f"{signal} ({how_read(found)})", found.findings
     if found.ranking is not None:
         text(f"{signal}: {len(found.ranking)} columns, each by itself")
         text(graph_line(graph_facts(found.strat, graph)))
         clear = int(found.ranking["verdict"].isin(["alike", "unlike"]).sum())
-        print_ranking(found.ranking, found.given, min(max(TOP, clear), MOST), "--csv writes all")
+        q = correction(findings, findings.tests).replace(" (q)", "")
+        print_ranking(found.ranking, found.given, q, min(max(TOP, clear), MOST), "--csv writes all")
         return
     places = list(dict.fromkeys((one.column, one.snapshot) for one in findings if one.statistic == "r"))
     several = [found.headline(f"snapshot {place[1]}", *place) for place in places] if len(places) > 1 else []

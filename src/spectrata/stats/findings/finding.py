@@ -29,7 +29,9 @@ WORDS = {
     "alike": "r above chance{also}",
     "unlike only": "r below chance only with {given} accounted for",
     "unlike": "r below chance{also}",
-    "chance": "r not distinguishable from chance",
+    "less unlike": "r below 0, but above chance{also}",
+    "less alike": "r above 0, but below chance{also}",
+    "chance": "r not distinguishable from chance{after}",
     "not beyond": "r differs from chance, but with {given} accounted for this is not shown",
     "reversed": "above chance without and below it with {given} accounted for, or the other way round",
     "not tested": "r without p",
@@ -173,6 +175,13 @@ def place_words(column: Any, snapshot: Any) -> str:
     return ", ".join(f"{what} {name}" for what, name in named.items() if name is not None)
 
 
+def by_side(word: str, r: float) -> str:
+    """Alike or unlike; where r has the other sign, the side of chance."""
+    if word == "alike" and r < 0:
+        return "less unlike than chance"
+    return "less alike than chance" if word == "unlike" and r > 0 else word
+
+
 def hop_rows(findings: Iterable[Finding]) -> dict[tuple[Any, Any], list[dict[str, str]]]:
     """The cells of every row of r, by column and snapshot."""
     found: dict[tuple[Any, Any], list[dict[str, str]]] = {}
@@ -180,7 +189,7 @@ def hop_rows(findings: Iterable[Finding]) -> dict[tuple[Any, Any], list[dict[str
         if one.statistic != "r":
             continue
         chance = f"{shown(one.chance_low)} to {shown(one.chance_high)}" if one.chance_low == one.chance_low else ""
-        word = f"{one.verdict} (near .05)" if one.near_level else one.verdict
+        word = by_side(one.verdict, one.value) + " (near .05)" * one.near_level
         # Where r is undefined, r of what degree leaves says nothing about the signal.
         given = ("", "") if one.kind == "undefined" else (shown(one.value_given), shown_p(one.p_family_given))
         cells = (str(one.hop), word, shown(one.value), chance, shown_p(one.p_family), *given)
@@ -214,7 +223,8 @@ def footnote(findings: Sequence[Finding], given: str, tests: int) -> str:
     """Footnotes: the meaning of the words that occur in the table, of degree, of p and of chance."""
     name = given or "degree"
     judged = [one for one in findings if one.statistic == "r" and one.verdict and one.kind != "undefined"]
-    parts = explained((one.verdict for one in judged), given)
+    outside = any(one.verdict == "chance" and not one.chance_low <= one.value <= one.chance_high for one in judged)
+    parts = explained((by_side(one.verdict, one.value) for one in judged), given, " after correction" * outside)
     text = "; ".join(parts) + "." if parts else ""
     if given == "degree" and parts and isinstance(findings[0].hop, str):
         text += f" {BY_BIN}."
@@ -231,11 +241,13 @@ def footnote(findings: Sequence[Finding], given: str, tests: int) -> str:
     return text.strip()
 
 
-def explained(verdicts: Iterable[str], given: str) -> list[str]:
+def explained(verdicts: Iterable[str], given: str, after: str = "") -> list[str]:
     """Each verdict that occurs with its meaning: ``"unlike: r below chance, also given degree"``."""
     also = f", also given {given}" if given else ""
     found = {word: next((WORDS[key] for key in WORDS if word.startswith(key)), "") for word in verdicts}
-    return [f"{word}: {meaning.format(also=also, given=given)}" for word, meaning in found.items() if meaning]
+    return [
+        f"{word}: {meaning.format(also=also, given=given, after=after)}" for word, meaning in found.items() if meaning
+    ]
 
 
 def correction(findings: Iterable[Finding], tests: int) -> str:

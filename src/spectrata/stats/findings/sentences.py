@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.stats.findings.finding import WIDTH, Finding, place_words, shown, shown_p
+from spectrata.stats.findings.finding import WIDTH, Finding, by_side, place_words, shown, shown_p
 from spectrata.stats.nulls.stopping import LEVEL
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+SIDES = ("alike", "less unlike than chance", "unlike", "less alike than chance")  # words of r that a test rejects
 NAMED = 8  # labels that are named one by one
 WEAK = 0.05  # |r| below which a likeness is called weak
 NOT_BEYOND = "not shown beyond"  # that a test given degree does not reject is no evidence that degree explains it
@@ -26,6 +27,12 @@ SHARES = {
     "main_divide": (DIVIDE, f"{DIVIDE} not distinguishably more", f"{DIVIDE} less", "Fiedler eigenspace"),
 }
 BOTH_ENDS = "smooth and rough together: more energy than chance in the lowest and in the highest quarter of frequencies"
+# Of columns that have another verdict than "alike" and "unlike": what begins or ends it, and what is said of r.
+OTHERS = {
+    "not beyond": f", {NOT_BEYOND} {{}}",
+    "reversed": ", and in the other direction with {} accounted for",
+    "only given": " only with {} accounted for",
+}
 NOT_SCALED = "not tested"  # few components off zero, or pairs that fall into parts
 
 
@@ -139,7 +146,8 @@ def scale_lines(findings: Iterable[Finding], given: str) -> list[str]:
         if found:
             ends = (hop for hop in smooth if hop in rough)
             found[BOTH_ENDS] = [hop for hop in ends if smooth[hop].significant and rough[hop].significant]
-            found[NOT_SCALED] = [hop for hop in r if hop not in smooth and r[hop].kind != "undefined"]
+            scaled = {one.hop for one in some if one.statistic in SHARES}
+            found[NOT_SCALED] = [hop for hop in r if hop not in scaled and r[hop].kind != "undefined"]
             said = "; ".join(f"{words} at {hops(at)}" for words, at in found.items() if at)
             lines += wrap(f"Scale{' i' + where[1:].rstrip() if where else ''}: {said}.", WIDTH)
     return lines
@@ -190,13 +198,6 @@ def _said(one: Finding) -> tuple[int, str, str]:
     return BEHIND, by_side(side, one.value), f" ({one.verdict.replace('not beyond', NOT_BEYOND)})"
 
 
-def by_side(word: str, r: float) -> str:
-    """Alike or unlike; where r has the other sign, the side of chance."""
-    if word == "alike" and r < 0:
-        return "less unlike than chance"
-    return "less alike than chance" if word == "unlike" and r > 0 else word
-
-
 def _where(some: list[Any], diameter: int | None) -> str:
     first, last = some[0], some[-1]
     if isinstance(first, str):
@@ -217,19 +218,19 @@ def covariate_names(given: Any) -> list[str]:
 def column_sentences(table: "pd.DataFrame", given: Any = "degree") -> list[str]:
     """How many columns of a ranking are alike or unlike, the clearest, and how far they reach."""
     hop, total, names = table["hop"].iloc[0], int(table["q"].notna().sum()), covariate_names(given)
-    found, explain = [], f"{listed(['chance', *names])} {'explain' if names else 'explains'}"
-    for word in ("alike", "unlike"):
-        part = table[table["verdict"] == word]
+    found, explain = [], f"than {listed(['chance', *names])} {'explain' if names else 'explains'}"
+    said = [by_side(word, r) for word, r in zip(table["verdict"], table["r"], strict=True)]
+    for word in SIDES:
+        part = table[[one == word for one in said]]
         if len(part):
             best = ", ".join(_named(row, word) for row in part.head(3).to_dict("records"))
-            what = f"are {word}, more than {explain} (q <= {LEVEL}); clearest: {best}."
-            found.append(f"In {len(part)} of {total} columns {nodes(hop)} {what}")
-    if other := int(table["verdict"].str.startswith("not beyond").sum()):
-        found.append(f"In {other} of {total} columns r differs from chance, {NOT_BEYOND} {listed(names)}.")
+            more = f"{word.removesuffix(' than chance')}{'' if 'than' in word else ', more'} {explain}"
+            found.append(f"In {len(part)} of {total} columns {nodes(hop)} are {more} (q <= {LEVEL}); clearest: {best}.")
+    for verdict, words in OTHERS.items():
+        if other := int(table["verdict"].str.contains(verdict).sum()):
+            found.append(f"In {other} of {total} columns r differs from chance{words.format(listed(names))}.")
     if total and not found:
         found = [f"In none of {total} columns {nodes(hop)} are shown to differ from chance (q > {LEVEL})."]
-    if other := int(table["verdict"].str.contains("only given").sum()):
-        found.append(f"In {other} of {total} columns r differs from chance only with {listed(names)} accounted for.")
     constant, untested = table["r"].isna(), table["q"].isna()
     for words, some in (("Not tested, since constant", constant), ("Described, not tested", untested & ~constant)):
         found += [f"{words}: {listed(table['column'][some].tolist())}."] if some.any() else []
@@ -245,14 +246,17 @@ def _named(row: dict[Any, Any], word: str) -> str:
 # ---- first sentences of commands
 
 
-def local_sentence(verdicts: Sequence[str], total: int, hops: Iterable[Any], covariates: Sequence[str]) -> str:
-    """How many nodes stand out, and how: ``verdicts`` are theirs."""
+def local_sentence(
+    verdicts: Sequence[str], total: int, hops: Iterable[Any], covariates: Sequence[str], differ: int = 0
+) -> str:
+    """How many nodes are like or unlike others, and how: ``verdicts`` are theirs; more ``differ`` from chance alone."""
     where = "neighbours" if list(hops) == [1] else "nodes at these hops"
     beyond = listed(["chance", *covariates])
+    rest = f" Of {differ:,} r differs from chance, {NOT_BEYOND} {listed(covariates)}." if differ else ""
     if not verdicts:
-        return f"No node is like or unlike its {where} beyond {beyond} (q > .05)."
+        return f"No node is shown to be like or unlike its {where} beyond {beyond}.{rest}"
     said = ", ".join(f"{number:,} {word}" for word, number in Counter(verdicts).most_common())
-    return f"{len(verdicts):,} of {total:,} nodes stand out from their {where} beyond {beyond}: {said}."
+    return f"{len(verdicts):,} of {total:,} nodes are like or unlike their {where} beyond {beyond}: {said}.{rest}"
 
 
 def agree_sentence(verdicts: Sequence[str], null: str) -> str:
