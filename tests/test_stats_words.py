@@ -205,7 +205,7 @@ def test_shares_of_bands_count_the_energy_outside_their_edges():
 
 def test_p_is_printed_alike_by_table_and_page():
     """A p that is half a unit of the third decimal, but for the last bit: 35 of 10,000 orders."""
-    from spectrata.report.payload import number
+    from spectrata.report.run import numbers
     from spectrata.stats.findings.finding import shown_p
 
     for p, words in (
@@ -214,4 +214,4 @@ def test_p_is_printed_alike_by_table_and_page():
         (0.00099999999999, "0.001"),
         (0.0009, "< 0.001"),
     ):
-        assert shown_p(p) == shown_p(number(p)) == words
+        assert shown_p(p) == shown_p(numbers(p)) == words
