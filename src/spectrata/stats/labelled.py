@@ -43,8 +43,7 @@ def of_tests(free: "Chance", held: "Chance") -> dict[str, np.ndarray]:
     """The variables of r and of r given covariates, by name."""
     found = {"r": free.value, "p": free.p, "p_family": free.p_family}
     found |= {"r_given": held.value, "p_given": held.p, "p_family_given": held.p_family}
-    found |= {"near_level": free.near_level | held.near_level, "chance_low": free.low, "chance_high": free.high}
-    return found
+    return found | {"near_level": free.near_level | held.near_level, "chance_low": free.low, "chance_high": free.high}
 
 
 def labelled(

@@ -1,7 +1,6 @@
 """One signal on the pairs of nodes at one hop, ready to be tested."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -15,7 +14,6 @@ from spectrata.core.stratification import Stratification
 from spectrata.kernels.backend import NUMPY, Backend, backend_of
 from spectrata.stats.nulls.given import EXPLAINED, residual
 
-BATCH = 2**17  # numbers of a batch of permuted values: a megabyte stays in the cache
 RANDOM_WALK = "random_walk"
 DENSE_SHARE = 0.1  # of all pairs, from which on a product with a dense matrix is faster
 DENSE_NODES = 5_000
@@ -127,9 +125,7 @@ class Observation:
     values: np.ndarray
     pairs: Pairs
     rounding: np.ndarray  # () or (d,): differences below it are rounding of the input
-    given: np.ndarray | None = (
-        None  # covariate basis: permuted residuals are multiplied by I - H again (Freedman and Lane 1983)
-    )
+    given: np.ndarray | None = None  # basis of covariates: permuted residuals are multiplied by I - H again
     separate: bool = False  # whether every column is a signal of its own
     table: "Observation | None" = None  # whose columns these are
 
@@ -163,15 +159,10 @@ class Observation:
         arrays = (self.pairs.stratum.edges, self.pairs.weights, self.sums, self.values)
         return tuple(map(self.pairs.backend.asarray, arrays))
 
-    @cached_property
-    def squared(self) -> np.ndarray:
-        """Squared values."""
-        return self.values**2
-
     @property
     def squares(self) -> np.ndarray:
         """Sum of squared values: of the signal, or of every column."""
-        return np.sum(self.squared, axis=0 if self.separate else None)
+        return np.sum(self.values**2, axis=0 if self.separate else None)
 
     @property
     def size(self) -> np.ndarray:
@@ -191,12 +182,7 @@ class Observation:
     def columns(self, some: Any) -> "Observation":
         """Some of the columns, where they are signals of their own."""
         values = np.ascontiguousarray(self.values[:, some])
-        return Observation(values, self.pairs, self.rounding[some], self.given, separate=True, table=self)
-
-    def batches(self, orders: np.ndarray) -> Iterator[slice]:
-        """Slices of orders whose permuted values fit in the cache."""
-        step = max(1, BATCH // max(1, self.n * self.width))
-        return (slice(start, start + step) for start in range(0, len(orders), step))
+        return replace(self, values=values, rounding=self.rounding[some], table=self)
 
 
 class Ends(NamedTuple):
@@ -209,16 +195,15 @@ class Ends(NamedTuple):
 def moved(obs: Observation, orders: np.ndarray | None = None) -> Ends:
     """The signal at the ends of pairs under orders ``(B, n)``; None for the observed order."""
     pairs = obs.pairs
-    everyone = len(pairs.nodes) == obs.n
+    nodes = slice(None) if len(pairs.nodes) == obs.n else pairs.nodes
     rows = np.arange(obs.n)[None] if orders is None else orders
     shape = (len(pairs.nodes), len(rows), obs.width)
     if obs.given is None or orders is None:
-        values = obs.values[rows.T if everyone else rows[:, pairs.nodes].T].reshape(len(pairs.nodes), -1)
+        values = obs.values[rows[:, nodes].T].reshape(shape[0], -1)
     else:
         whole = obs.values[rows.T].reshape(obs.n, -1)
         basis = obs.given[:, 1:]  # residuals have mean 0 in every order
-        fitted = basis.T @ whole
-        values = whole - basis @ fitted if everyone else whole[pairs.nodes] - basis[pairs.nodes] @ fitted
+        values = whole[nodes] - basis[nodes] @ (basis.T @ whole)
     values -= (pairs.k @ values) / pairs.total
     variation = np.einsum("m,mf,mf->f", pairs.k, values, values, optimize=False).reshape(shape[1:])
     variation = variation if obs.separate else variation.sum(axis=1)

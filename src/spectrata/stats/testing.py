@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spectrata.kernels import threads
 from spectrata.stats.nulls.correction import TIE, over_columns
 from spectrata.stats.nulls.given import Covariates, read_given
 from spectrata.stats.nulls.orders import arrangements, block_orders, order_batches
 from spectrata.stats.nulls.stopping import LEVEL, MANY, Chance, looks, run_columns, run_family
-from spectrata.stats.observation import BATCH, NO_VARIANCE, Observation, Pairs, moved, observe
+from spectrata.stats.observation import NO_VARIANCE, Observation, Pairs, moved, observe
 from spectrata.stats.statistics.likeness import (
     GRAM_WIDTH,
     Likeness,
@@ -62,7 +63,7 @@ def _against(cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ..
     """Values of cells, and their chance under orders of all rows or within blocks."""
     value = np.stack([cell.statistic.value(cell.obs) for cell in cells], axis=-1)
     n, within = cells[0].obs.n, None if blocks is None else block_orders(blocks)
-    lanes, separate = max(LANES, 8 * BATCH // n), cells[0].obs.separate
+    lanes, separate = max(LANES, 8 * threads.BLOCK // n), cells[0].obs.separate
 
     def draw(start: int, stop: int, which: np.ndarray) -> np.ndarray:  # -> (B, s), or of some columns (B, c, S)
         found = np.empty((stop - start, len(which), *[len(cells)] * separate))
@@ -96,7 +97,7 @@ def evaluate(cells: Sequence[Cell], made: np.ndarray) -> np.ndarray:
         if len(members) == 1:
             found[:, members[0]] = cells[members[0]].statistic.permuted(obs, made)
             continue
-        for part in obs.batches(made):
+        for part in threads.slices(len(made), obs.values.size):
             ends = moved(obs, made[part])
             for at in members:
                 found[part, at] = cells[at].statistic.of(obs, ends)
@@ -117,13 +118,8 @@ def verdicts(
     p, tail, p_given, tail_given = map(np.asarray, (p, tail, p_given, tail_given))
     first, second = p <= LEVEL, p_given <= LEVEL  # NaN does not reject
     side, side_given = sides or (alike(tail), alike(tail_given))
-    conditions = [
-        np.isnan(p),
-        (first & second & (tail == tail_given)) if given else first,
-        first & second,
-        first,
-        second,
-    ]
+    both = first & second
+    conditions = [np.isnan(p), both & (tail == tail_given) if given else first, both, first, second]
     only = np.char.add(side_given, f" only given {given}")
     words = ["not tested", side, f"reversed given {given}", f"not beyond {given}", only]
     return np.select(conditions, words, "chance")

@@ -105,8 +105,10 @@ def read_given(given: Any, strat: Stratification, table: Signal | None = None) -
             note += " Degree is the sum of a node's edge weights." * bool(strat.weights)
         else:
             one = by_node(one, graph)
-            pieces += _pieces_of(one, graph, table)
-            names.append(_name_of(one))
+            for column in [one.iloc[:, at] for at in range(one.shape[1])] if is_frame(one) else [one]:
+                pieces += _pieces_of(column, graph, table)
+                name = column if isinstance(column, str) else getattr(column, "name", None)
+                names.append("an array" if name is None else str(name))
     categories = [piece for piece in pieces if piece.ndim == 1]
     _, blocks = np.unique(np.column_stack([np.zeros(n, dtype=int), *categories]), axis=0, return_inverse=True)
     if has_degree:
@@ -136,14 +138,6 @@ def is_frame(one: Any) -> bool:
     return hasattr(one, "columns") and hasattr(one, "iloc")
 
 
-def _name_of(one: Any) -> str:
-    """What a covariate is called."""
-    if is_frame(one):
-        return ", ".join(map(str, one.columns))
-    name = one if isinstance(one, str) else getattr(one, "name", None)
-    return "an array" if name is None else str(name)
-
-
 def by_node(one: Any, graph: Graph) -> Any:
     """A table whose first column names the nodes, with the names as its index; anything else as it is."""
     if not is_frame(one) or one.shape[1] < 2 or one.index.tolist() != list(range(len(one))):
@@ -152,13 +146,11 @@ def by_node(one: Any, graph: Graph) -> Any:
     return one.set_index(one.columns[0]) if first <= names or names <= first else one
 
 
-def _pieces_of(one: Any, graph: Graph, table: Signal | None = None) -> list[np.ndarray]:
+def _pieces_of(one: Any, graph: Graph, table: Signal | None) -> list[np.ndarray]:
     """Numbers (n, c), and codes of categories (n,), of one covariate in the graph's order."""
     if isinstance(one, (str, os.PathLike)) and one not in graph.attributes:
         found = _columns_by_name(str(one), graph, table)
         return [found.values[-1], *(_categories(labels) for _, labels in found.texts)]
-    if is_frame(one):
-        return [piece for at in range(one.shape[1]) for piece in _pieces_of(one.iloc[:, at], graph)]
     if getattr(getattr(one, "dtype", None), "kind", "") in tuple("OUSb"):
         return [_categories(as_labels(one, graph))]
     try:
@@ -224,7 +216,6 @@ def degree_runs(degrees: np.ndarray, within: np.ndarray) -> np.ndarray:
         last = starts[-1]
         if len(starts) > 1 and sizes[last:].sum() < LEAST_RUN and values[-1] <= MOST_RATIO * values[starts[-2]]:
             starts.pop()  # the last nodes are too few for a run of their own
-        runs = np.cumsum(np.isin(np.arange(len(values)), starts)) - 1
-        found[members] = number + runs[level]
+        found[members] = number + np.searchsorted(starts, level, side="right") - 1
         number += len(starts)
     return found

@@ -31,8 +31,21 @@ def orders(seed: int, n: int, start: int, stop: int, blocks: np.ndarray | None =
         by_block = np.argsort(blocks.astype(np.int16) if blocks.max() < FEW_BLOCKS else blocks, kind="stable")
 
     def fill(chunk: int) -> None:
-        at = (chunk - chunks.start) * size
-        _chunk(seed, chunk, found[at : at + size], blocks, by_block)
+        rng = np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, chunk, 0]))
+        rows = found[(chunk - chunks.start) * size :][:size]
+        if blocks is None or by_block is None:
+            rows[:] = np.arange(n)
+            for row in rows:  # the same bits as permuted(axis=1), in half the time
+                rng.shuffle(row)
+        elif n > LARGE_NODES and blocks.max() < FEW_BLOCKS:  # sorting takes longer there
+            bounds = np.cumsum([0, *np.bincount(blocks)])
+            for row in rows:
+                mixed = by_block.copy()
+                for first, last in pairwise(bounds.tolist()):
+                    rng.shuffle(mixed[first:last])
+                row[by_block] = mixed
+        else:  # Random keys below 1 beside the number of the block: sorting mixes the nodes of each block.
+            rows[:, by_block] = np.argsort(blocks + rng.random((size, n)), axis=1)
 
     if found.size >= THREADS_WORK:
         threads.spread(fill, chunks)
@@ -50,24 +63,6 @@ def order_batches(
     for first in range(start, stop, step):
         last = min(stop, first + step)
         yield slice(first - start, last - start), orders(seed, n, first, last, blocks)
-
-
-def _chunk(seed: int, chunk: int, found: np.ndarray, blocks: np.ndarray | None, by_block: np.ndarray | None) -> None:
-    rng = np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, chunk, 0]))
-    size, n = found.shape
-    if blocks is None or by_block is None:
-        found[:] = np.arange(n)
-        for row in found:  # the same bits as permuted(axis=1), in half the time
-            rng.shuffle(row)
-    elif n > LARGE_NODES and blocks.max() < FEW_BLOCKS:  # sorting takes longer there
-        bounds = np.cumsum([0, *np.bincount(blocks)])
-        for row in found:
-            mixed = by_block.copy()
-            for first, last in pairwise(bounds.tolist()):
-                rng.shuffle(mixed[first:last])
-            row[by_block] = mixed
-    else:  # Random keys below 1 beside the number of the block: sorting mixes the nodes of each block.
-        found[:, by_block] = np.argsort(blocks + rng.random((size, n)), axis=1)
 
 
 # All arrangements of a signal on some nodes, as orders (A, n), and the share (A,) of all n! orders that gives each.

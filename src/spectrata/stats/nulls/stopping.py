@@ -81,32 +81,28 @@ class Chance:
     value: np.ndarray  # as observed
     p: np.ndarray  # of one statistic by itself
     p_family: np.ndarray  # corrected over all of them
-    tail: np.ndarray  # 1 where the upper tail is the smaller one, -1 where the lower one is, 0 where they are equal
     low: np.ndarray  # 2.5 % quantile of the statistic over the orders of the first look
     high: np.ndarray  # 97.5 %
-    near_level: np.ndarray  # whether the interval of p_family still contains the level
+    tail: np.ndarray  # 1 where the upper tail is the smaller one, -1 where the lower one is, 0 where they are equal
     draws: np.ndarray  # orders behind p; 0 where all arrangements were counted
     family_draws: np.ndarray  # orders behind p_family, where the family has several members
+    near_level: np.ndarray  # whether the interval of p_family still contains the level
     by_tail: np.ndarray  # whether p comes from a generalised Pareto distribution of the draws' tail
 
     @classmethod
     def unknown(cls, shape: tuple[int, ...], value: Any = np.nan) -> "Chance":
         """Of tests that were not made."""
-        value, p, p_family, low, high = (np.full(shape, one) for one in (value, *[np.nan] * 4))
-        tail, draws, family_draws = (np.zeros(shape, dtype=int) for _ in range(3))
-        near_level, by_tail = (np.zeros(shape, dtype=bool) for _ in range(2))
-        return cls(value, p, p_family, tail, low, high, near_level, draws, family_draws, by_tail)
+        return cls(*(np.full(shape, one) for one in (value, *[np.nan] * 4, 0, 0, 0, False, False)))
 
-    @classmethod
-    def counted(cls, observed: np.ndarray, values: np.ndarray, weights: np.ndarray | None = None) -> "Chance":
-        """Of statistics ``(S,)`` by all arrangements ``(A, S)``, equally likely or with probabilities ``(A,)``."""
-        found = cls.unknown(observed.shape, observed)
-        total = 1.0 if weights is not None else float(len(values))
+    def by_all(self, where: Any, values: np.ndarray, weights: np.ndarray | None = None) -> None:
+        """Write p of some tests by all arrangements ``(A, s)``, equally likely or with probabilities ``(A,)``."""
+        observed, total = self.value[where], float(len(values)) if weights is None else 1.0
         upper, lower = tails(observed, values, weights)
-        found.p[:] = np.where(np.isnan(observed), np.nan, np.minimum(1.0, 2 * np.minimum(upper, lower) / total))
-        found.tail[:] = np.sign(np.round((lower - upper) / total, 12))
-        found.low[:], found.high[:] = chance_interval(values, np.ones(len(values)) if weights is None else weights)
-        return found
+        self.p[where] = np.where(np.isnan(observed), np.nan, np.minimum(1.0, 2 * np.minimum(upper, lower) / total))
+        self.tail[where] = np.sign(np.round((lower - upper) / total, 12))
+        self.low[where], self.high[where] = chance_interval(
+            values, np.ones(len(values)) if weights is None else weights
+        )
 
     def by_draws(self, where: Any, drawn: np.ndarray, first: int | None = None) -> np.ndarray:
         """Write p of some tests by draws ``(N, s)``, and the interval of the first; returns the smaller tails (s,)."""
@@ -158,7 +154,7 @@ def run_family(
     unclear = known  # whose own p is still open
     for index in known:
         if (whole_one := counted(np.array([index]))) is not None:
-            result.place([index], Chance.counted(observed[[index]], *whole_one))
+            result.by_all([index], *whole_one)
             unclear = unclear[unclear != index]
     every = counted(known) if len(known) > 1 else None
     most = max(FAMILY_NUMBERS // len(known), at[0])

@@ -131,9 +131,9 @@ class Surrogates:
         if not len(several):
             return drawn
         if self.coefficients.shape[1] == 1:  # numbers: a random direction in each repeated eigenspace
-            spaces, place = np.unique(self.basis.eigenspace[several], return_inverse=True)
+            spaces, first, place = np.unique(self.basis.eigenspace[several], return_index=True, return_inverse=True)
             normal = rng.standard_normal((len(several), size))
-            first = np.flatnonzero(np.diff(place, prepend=-1))  # components are sorted by eigenspace
+            # Components are sorted by eigenspace.
             lengths = np.sqrt(np.add.reduceat(normal**2, first, axis=0))
             drawn[several, 0] = normal * (np.sqrt(self.energy[spaces])[:, None] / lengths)[place]
         else:

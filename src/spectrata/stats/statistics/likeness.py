@@ -38,7 +38,8 @@ class Statistic:
         return np.where(obs.is_explained, np.nan, self.of(obs, moved(obs))[0])
 
     def permuted(self, obs: Observation, orders: np.ndarray) -> np.ndarray:
-        return np.concatenate([self.of(obs, moved(obs, orders[part])) for part in obs.batches(orders)])
+        parts = threads.slices(len(orders), obs.values.size)
+        return np.concatenate([self.of(obs, moved(obs, orders[part])) for part in parts])
 
 
 class Likeness(Statistic):
@@ -101,12 +102,8 @@ def by_sums(obs: Observation, orders: np.ndarray) -> np.ndarray:
         found[start : start + step] = cross / np.where(clear, variation, np.nan)
 
     starts = range(0, len(orders), step)
-    if away:
-        for start in starts:
-            run(start)
-    else:
-        with threads.blas_limit(1):
-            threads.spread(run, starts)
+    with threads.share(1) if away else threads.blas_limit(1):  # one thread feeds a device
+        threads.spread(run, starts)
     return found
 
 
@@ -126,7 +123,7 @@ def _of_columns(obs: Observation, part: np.ndarray) -> Parts:
     """Pairs and covariates change places instead of the values, once for all columns."""
     rows = _moved_back(obs, part)
     products = pair_products(obs.pairs.stratum.edges, obs.pairs.weights, part, obs.values)
-    return rows @ obs.values, products, rows[: len(part)] @ obs.squared
+    return rows @ obs.values, products, rows[: len(part)] @ obs.values**2
 
 
 def _of_wide(obs: Observation, part: np.ndarray) -> Parts:
@@ -162,8 +159,7 @@ def largest_pair(obs: Observation) -> np.ndarray:
 
 def participation_ratio(obs: Observation) -> np.ndarray:
     """Endpoint variance over the variance of all n rows, divisor n - 1: Geary's ratio is this times 1 - r."""
-    spread = np.where(obs.squares > 0, obs.squares, np.nan) / max(obs.n - 1, 1)
-    return moved(obs).variation[0] / obs.pairs.total / spread
+    return moved(obs).variation[0] / obs.pairs.total / (obs.squares / (obs.n - 1))
 
 
 def moran(obs: Observation) -> np.ndarray:

@@ -11,9 +11,10 @@ from itertools import product
 import numpy as np
 
 from spectrata.core.stratification import Stratification
+from spectrata.kernels.edge_sums import part_sums
 from spectrata.kernels.scaling import squarable
 from spectrata.stats.describe.levels import level_groups
-from spectrata.stats.nulls.stopping import MANY, Chance, run_columns
+from spectrata.stats.nulls.stopping import MANY, run_columns
 from spectrata.stats.observation import RANDOM_WALK, Ends, Observation, Pairs, moved
 from spectrata.stats.statistics.likeness import Statistic
 
@@ -75,8 +76,7 @@ def between_parts(obs: Observation) -> np.ndarray:
     """The share of the components with eigenvalue 0: variation between the means of connected parts."""
     ends, pairs = moved(obs), obs.pairs
     total = np.bincount(pairs.parts, pairs.k)
-    sums = np.zeros((len(total), obs.width))
-    np.add.at(sums, pairs.parts, pairs.k[:, None] * ends.values[:, 0])
+    sums = part_sums(pairs.k[:, None] * ends.values[:, 0], pairs.parts, len(total))
     return np.sum(sums**2 / total[:, None], axis=0 if obs.separate else None) / ends.variation[0]
 
 
@@ -84,14 +84,14 @@ def described(obs: Observation, strat: Stratification) -> dict[str, float]:
     """The shares "smooth" and "rough" of a large graph, about two digits of them, by Lanczos quadrature."""
     from spectrata.bands.spectra import band_spectra
 
-    pairs, ends = obs.pairs, moved(obs)
-    fits = obs.n <= DESCRIBED_NODES and len(pairs.ends) <= DESCRIBED_PAIRS and obs.width <= DESCRIBED_WIDTH
-    if not fits or obs.n != strat.graph.n_nodes or np.isnan(ends.variation[0]):
+    variation = moved(obs).variation[0]
+    large = obs.n > DESCRIBED_NODES or len(obs.pairs.ends) > DESCRIBED_PAIRS or obs.width > DESCRIBED_WIDTH
+    if large or obs.n != strat.graph.n_nodes or np.isnan(variation):
         return {}
-    random_walk = strat.only(pairs.stratum.hop).using(laplacian=RANDOM_WALK, self_loops=False)
+    random_walk = strat.only(obs.pairs.stratum.hop).using(laplacian=RANDOM_WALK, self_loops=False)
     found = band_spectra(random_walk, obs.values, BANDS, spacing="count", algorithms="gft", metric="euclidean")
-    energy = found["energy"].values[0, 0]
-    return {"smooth": float(energy[0] / ends.variation[0]), "rough": float(energy[-1] / ends.variation[0])}
+    share = found["energy"].values[0, 0] / variation
+    return {"smooth": float(share[0]), "rough": float(share[-1])}
 
 
 def shares_of(magnitude: np.ndarray, groups: np.ndarray, is_zero: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -151,7 +151,8 @@ def chance_of_shares(
         values = whole[row](h)  # (A, arrangements, G), fewer groups at some hops; every arrangement is as likely
         cells = places[row, :, h, : values.shape[2]].ravel()
         every = with_ties(np.moveaxis(values, 1, 0).reshape(values.shape[1], -1), cells)
-        chance.place(cells, Chance.counted(flat[cells], every))
+        chance.value[cells, 0] = flat[cells]
+        chance.by_all((cells, 0), every)
     with np.errstate(invalid="ignore"):
         fields = {"chance": sums[0] / sums[1], "chance_low": chance.low, "chance_high": chance.high, "p": chance.p}
     return {name: np.moveaxis(array.reshape(shape), 0, 1) for name, array in fields.items()}
