@@ -21,10 +21,9 @@ from spectrata.core.strata import Strata, Stratum, asked_hops, is_first_hop
 from spectrata.core.stratification import Stratification
 from spectrata.core.stratum_rows import hop_rows
 from spectrata.errors import HopError, OptionError
-from spectrata.inputs.columns import by_column
 from spectrata.inputs.device import DeviceGraph, as_device_graph, as_device_signal
 from spectrata.inputs.graphs import Graph, as_graph
-from spectrata.inputs.signals import Signal, as_signal, potential
+from spectrata.inputs.signals import Signal, as_signal, by_column, potential
 from spectrata.kernels.backend import NUMPY, Backend, backend_of
 from spectrata.kernels.scaling import require_squarable
 

@@ -126,8 +126,7 @@ class GraphOptions:
 
 def read_columns(signal: str, strat: "Stratification", names: list[str] | None, nodes: str | None = None) -> "Signal":
     """A signal, or the columns of it that were asked for."""
-    from spectrata.inputs.columns import pick_columns
-    from spectrata.inputs.signals import as_signal
+    from spectrata.inputs.signals import as_signal, pick_columns
 
     known = as_signal(signal, strat.graph, nodes, texts=True)
     return pick_columns(known, names) if names else known

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 from spectrata.core.plan import make_plan
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
-from spectrata.inputs.columns import by_column
-from spectrata.inputs.signals import as_signal
+from spectrata.inputs.signals import as_signal, by_column
 from spectrata.kernels.backend import NUMPY, backend_of
 
 if TYPE_CHECKING:

@@ -21,12 +21,13 @@ from spectrata.errors import (
     shown,
     warn,
 )
-from spectrata.inputs.readers.arrays import require_rows
-from spectrata.inputs.readers.raw import RawGraph
-from spectrata.inputs.weights import AGREEMENT, edge_name, edge_weights, ignored
+from spectrata.inputs.readers.arrays import is_sparse, is_tensor, require_rows, to_numpy
+from spectrata.inputs.readers.files import listed
+from spectrata.inputs.readers.raw import RawGraph, kind
 
 MOST_NODES = 3_037_000_499  # two rows in one 64-bit key: more nodes than this would overflow it
 BYTES_A_NODE = 64  # its name, its place in the rows, and working space
+AGREEMENT = 1e-12  # relative difference of an edge's two directions or repeats that counts as equal
 
 
 # ---- what a graph must be
@@ -37,31 +38,28 @@ def check_size(n_nodes: int) -> None:
     if n_nodes < 2:
         some = "a single node" if n_nodes else "no nodes"
         raise EmptyGraphError(f"The graph has {some}; a spectrum needs at least two nodes and an edge.")
-    if n_nodes > 2**20 and (n_nodes > MOST_NODES or n_nodes * BYTES_A_NODE > _memory()):
-        words = f"A graph of {shown(n_nodes)} nodes does not fit into memory, at {BYTES_A_NODE} bytes a node"
-        raise MemoryEstimateError(f"{words}; check n_nodes.")
-
-
-def _memory() -> float:
-    """Bytes of memory the machine has, where it says so."""
-    known = hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names
-    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if known else float("inf")
+    most = MOST_NODES
+    if n_nodes > 2**20 and "SC_PHYS_PAGES" in getattr(os, "sysconf_names", ()):  # where the machine tells its memory
+        most = min(most, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // BYTES_A_NODE)
+    if n_nodes > most:
+        raise MemoryEstimateError(f"A graph of {shown(n_nodes)} nodes does not fit into memory; check n_nodes.")
 
 
 def checked_names(raw: RawGraph) -> tuple[tuple[Hashable, ...], bool]:
     """The names of the nodes, each once, and whether they are more than row numbers."""
-    if raw.names is None:
+    names = raw.names
+    if names is None:
         return tuple(range(raw.n_nodes)), False
     try:
-        if len(set(raw.names)) < len(raw.names):
-            name = Counter(raw.names).most_common(1)[0][0]
-            rows = [row for row, other in enumerate(raw.names) if other == name]
-            where = f"stands at rows {rows[0]} and {rows[1]}"
-            raise DuplicateNameError(f"The node name {shown(name)} {where}; give every node its own name.")
+        repeated = len(set(names)) < len(names)
     except TypeError:
         raise GraphTypeError("A node's name is not hashable; use text, numbers or tuples as names.") from None
-    only_rows = all(isinstance(name, int) and name == row for row, name in enumerate(raw.names))
-    return raw.names, not only_rows
+    if repeated:
+        name = Counter(names).most_common(1)[0][0]
+        first = names.index(name)
+        rows = f"rows {first} and {names.index(name, first + 1)}"
+        raise DuplicateNameError(f"The node name {shown(name)} stands at {rows}; give every node its own name.")
+    return names, not all(isinstance(name, int) and name == row for row, name in enumerate(names))
 
 
 def warn_dropped(n_loops: int, n_repeats: int, weighted: bool) -> None:
@@ -75,6 +73,72 @@ def warn_dropped(n_loops: int, n_repeats: int, weighted: bool) -> None:
         warn(ignored())
 
 
+# ---- weights
+
+
+def ignored() -> str:
+    """The warning that a graph's weights are not used."""
+    return f"Ignoring edge weights; {argument('weights', True)} uses them."
+
+
+def edge_weights(raw: RawGraph, weights: Any) -> np.ndarray | None:
+    """One number per entry of ``raw.edges``, in the precision given; None where weights are not used."""
+    if weights is None or (isinstance(weights, (bool, np.bool_)) and not weights):
+        return None
+    if isinstance(weights, (bool, np.bool_, str)):
+        if isinstance(weights, str):
+            name, lacks = weights if weights in raw.columns else None, "is not an edge attribute of the graph"
+        else:
+            name, weights, lacks = raw.weight, True, "needs weights, and the edges carry no weights under a usual name"
+        values, what = None if name is None else raw.columns.read(name), argument("weights", weights)
+        if values is None or (isinstance(values, list) and all(value is None for value in values)):
+            own, array = listed(list(raw.columns)), f"give one number per edge as {argument('weights')}"
+            choice = f"use one of its own ({own}), or {array}" if own else f"it has none, so {array}"
+            raise OptionError(f"{what} {lacks}; {choice}.")
+        return _numbers(raw, values, what)
+    if raw.form == "matrix":
+        matrix, n = weights.tocsr() if is_sparse(weights) else to_numpy(weights), raw.n_nodes
+        if matrix.shape != (n, n):
+            shape = f"{argument('weights')} has shape {tuple(matrix.shape)}"
+            raise OptionError(f"{shape}; for an adjacency matrix give weights of its shape, {(n, n)}.")
+        weights = np.asarray(matrix[raw.edges[:, 0], raw.edges[:, 1]]).ravel()
+    return _numbers(raw, weights, argument("weights"))
+
+
+def _numbers(raw: RawGraph, values: Any, what: str) -> np.ndarray:
+    """The values as real numbers, or a refusal that names the first edge that has none."""
+    if not hasattr(values, "__len__") or is_sparse(values):
+        given = "" if is_sparse(values) else f"={shown(values)}"
+        raise OptionError(f"weights{given} is {kind(values)}; give True, the name of an edge attribute, or an array.")
+    array = to_numpy(values) if is_tensor(values) or hasattr(values, "__array__") else None
+    if array is not None and array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    shape = (len(values),) if array is None else array.shape
+    if shape != (len(raw.edges),):
+        words = f"{what} has shape {shape} for {len(raw.edges)} edges"
+        raise OptionError(f"{words}; give one number per edge, in the edges' order.")
+    if array is not None and array.dtype.kind in "biuf":
+        return array if array.dtype.kind == "f" else array.astype(np.float64)
+    numbers = np.empty(len(raw.edges))
+    for place, value in enumerate(values if array is None else array.tolist()):
+        try:
+            if value is None or isinstance(value, (str, bytes)) or np.ndim(value):
+                raise TypeError
+            numbers[place] = float(value)
+        except (TypeError, ValueError, OverflowError):
+            edge = f"the edge {edge_name(raw.names, raw.edges[place])}"
+            wrong = f"the weight of {edge} is {shown(value)}, not a number; convert it"
+            words = f"{edge} has no weight; give every edge one" if value is None else wrong
+            raise OptionError(f"{what}: {words}.") from None
+    return numbers
+
+
+def edge_name(names: Sequence[Hashable] | None, edge: np.ndarray) -> str:
+    """An edge in a message."""
+    tail, head = (int(end) if names is None else names[int(end)] for end in edge)
+    return f"{shown(tail)} to {shown(head)}"
+
+
 # ---- rows
 
 
@@ -86,10 +150,8 @@ def canonical_rows(
     Returned are compressed rows, both directions, and the weight of each edge ``x < y`` in lexicographic order.
     """
     if raw.directed and not undirected:
-        raise DirectedGraphError(
-            f"The graph is directed and hop distances need an undirected graph; use {argument('undirected', True)} to "
-            "count an edge where either direction has one, or G.to_undirected() (igraph: G.as_undirected()) first."
-        )
+        words = "The graph is directed and hop distances need an undirected graph"
+        raise _directed(words, "G.to_undirected() (igraph: G.as_undirected())")
     n, arcs = raw.n_nodes, raw.edges
     if len(arcs) and int(arcs.max()) >= n:
         require_rows(arcs, arcs < n, f"the graph has {n} nodes (rows 0 to {n - 1})")
@@ -168,15 +230,15 @@ def _n_expected(form: str, arcs: np.ndarray, n_edges: int, names: Sequence[Hasha
         return len(forward)
     if form == "matrix" or (form == "arcs" and len(forward) > n_edges):
         lonely = forward[~np.isin((forward % n) * n + forward // n, forward)]
-        example = edge_name(names, np.array(divmod(int(lonely[0]), n)))
-        allow = f"use {argument('undirected', True)} to count an edge where either direction has one, or"
+        example = f"such as {edge_name(names, np.array(divmod(int(lonely[0]), n)))}"
         if form == "matrix":
-            raise DirectedGraphError(
-                f"The adjacency matrix is not symmetric: {len(lonely)} entries have no counterpart, such as {example}; "
-                f"{allow} symmetrise it with A + A.T first."
-            )
-        raise DirectedGraphError(
-            f"{len(lonely)} edges stand in one direction only, such as {example}, and others in both, so the graph is "
-            f"directed; {allow} to_undirected (PyG) or to_bidirected (DGL) first."
-        )
+            words = f"The adjacency matrix is not symmetric: {len(lonely)} entries have no counterpart, {example}"
+            raise _directed(words, "symmetrise it with A + A.T")
+        words = f"The graph is directed: {len(lonely)} edges stand in one direction only, {example}, and others in both"
+        raise _directed(words, "to_undirected (PyG) or to_bidirected (DGL)")
     return n_edges
+
+
+def _directed(words: str, other: str) -> DirectedGraphError:
+    use = f"use {argument('undirected', True)} to count an edge where either direction has one, or {other} first"
+    return DirectedGraphError(f"{words}; {use}.")

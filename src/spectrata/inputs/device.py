@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.inputs.canonical import warn_dropped
+from spectrata.inputs.canonical import AGREEMENT, warn_dropped
 from spectrata.inputs.graphs import Graph, digest_of
 from spectrata.inputs.readers.arrays import is_sparse, is_tensor, module
 from spectrata.inputs.readers.raw import NO_COLUMNS, too_many_nodes
 from spectrata.inputs.signals import Signal, as_signal, three_axes
-from spectrata.inputs.weights import AGREEMENT
 from spectrata.kernels.backend import Backend, to_numpy
 
 if TYPE_CHECKING:

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import EdgeRangeError, NodeCountError, OptionError, argument, shown
-from spectrata.inputs.canonical import canonical_rows, check_size, checked_names, edge_keys
+from spectrata.inputs.canonical import canonical_rows, check_size, checked_names, edge_keys, edge_weights
 from spectrata.inputs.numbers import flag, whole
 from spectrata.inputs.readers.graph_files import read_graph
 from spectrata.inputs.readers.objects import is_anndata, recognise
 from spectrata.inputs.readers.raw import NO_COLUMNS, Asked, RawGraph, too_many_nodes
-from spectrata.inputs.weights import edge_weights
 
 HASHED = 2**20  # edges copied at a time to be hashed: 16 MB
 

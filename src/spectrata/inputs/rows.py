@@ -75,12 +75,9 @@ def order_of(
     position: dict[Any, int] = {}
     for row, label in enumerate(labels):
         if position.setdefault(label, row) != row:
-            has = "have" if what.endswith("s") else "has"
-            twice = position[label], row
-            first, second = twice if lines is None else (lines[at] for at in twice)
-            at = f"{'rows' if lines is None else 'lines'} {first} and {second}"
-            words = f"The {what} {has} the node {shown(label)} twice, at {at}"
-            raise DuplicateNameError(f"{words}; give every node one row.")
+            first, second = (at if lines is None else lines[at] for at in (position[label], row))
+            twice = f"the node {shown(label)} twice, at {'rows' if lines is None else 'lines'} {first} and {second}"
+            raise DuplicateNameError(f"There is {twice} of the {what}; give every node one row.")
     names: Sequence[Any] = graph.names
     known = len(position.keys() & set(names))
     if known < max(len(position), 0 if partial else len(names)):
@@ -94,21 +91,11 @@ def order_of(
     missing = [] if partial else [name for name in names if name not in position]
     if extra or missing:
         named = 2 * len(extra) <= len(position)  # rows that follow the graph's order would not have the nodes' names
-        raise _unknown(missing, extra, what, partial, named, _is_header(missing, graph))
+        raise _unknown(missing, extra, what, partial, named)
     return np.array([position.get(name, -1) for name in names], dtype=np.int64)
 
 
-def _is_header(missing: list[Hashable], graph: Nodes) -> bool:
-    """Whether these are the first two nodes of the graph, joined to each other alone: a header read as an edge."""
-    indptr, indices = (getattr(graph, name, None) for name in ("indptr", "indices"))
-    if indptr is None or indices is None or len(missing) != 2 or missing != list(graph.names[:2]):
-        return False
-    return bool(indptr[2] == 2 and indices[0] == 1)
-
-
-def _unknown(
-    missing: list[Hashable], extra: list[Hashable], what: str, partial: bool, named: bool, header: bool
-) -> UnknownNameError:
+def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, partial: bool, named: bool) -> UnknownNameError:
     parts = []
     if missing:
         nodes = "1 node of the graph is" if len(missing) == 1 else f"{len(missing)} nodes of the graph are"
@@ -126,9 +113,6 @@ def _unknown(
         advice = f"use the graph's own names, or {argument('nodes', 'order')} if the rows follow the graph's order"
     if partial and not named:
         advice = "use the graph's own names, or give a plain list to go by row order"
-    elif header and not extra:
-        ends = f"{shown(missing[0])} and {shown(missing[1])} are joined to each other alone"
-        advice = f"{ends}, like a header that was read as an edge; call its columns source and target, or remove it"
     elif not missing:
         advice = f"leave them out of the {what}, or add them to the graph (in an edge list, a line with the name alone)"
     return UnknownNameError(f"{' and '.join(parts)}; {advice}.")
@@ -199,17 +183,15 @@ def _refuse_numbers_as_text(table: RawTable, place: int) -> None:
     """Refuse a column of numbers in a form that would make each of them a label."""
     found = [cell for cell in table.cells(place) if isinstance(cell, str) and _AS_TEXT.fullmatch(cell.strip())]
     if 2 * len(found) > len(table.frame):
-        words = f"Column {shown(table.labels[place])} of {table.source} holds numbers as text"
-        raise SignalTypeError(
-            f"{words}, such as {shown(found[0])}; write them with a decimal point, or use st.homophily for labels."
-        )
+        words = f"Column {shown(table.labels[place])} of {table.source} holds numbers as text ({shown(found[0])})"
+        raise SignalTypeError(f"{words}; write them with a decimal point, or use st.homophily for labels.")
 
 
 def refuse_repeated(labels: Sequence[Hashable], source: str) -> None:
     """Refuse a name that two columns share."""
-    if len(set(labels)) < len(labels):
-        twice = Counter(labels).most_common(1)[0][0]
-        raise DuplicateNameError(f"{source} has the column {shown(twice)} twice; rename one.")
+    label, count = Counter(labels).most_common(1)[0] if labels else ("", 1)
+    if count > 1:
+        raise DuplicateNameError(f"{source} has the column {shown(label)} twice; rename one.")
 
 
 def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None:
@@ -220,21 +202,16 @@ def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None
     if nodes in ("index", "order") or (nodes is None and len(labels) < 2):
         return None
     if nodes is not None:
-        if len(labels) < 2:
-            words = f"{argument('nodes', nodes)} needs a column of names beside one of numbers"
-            raise OptionError(f"{words} in {source}.")
         if nodes != "column" and nodes not in labels:
             words = f"{argument('nodes', nodes)} is not a column of {source} ({some_names(labels)})"
             raise OptionError(f"{words}; give one of them, 'column' for the first, 'index', or 'order'.")
+        if len(labels) < 2:
+            raise OptionError(f"{argument('nodes', nodes)} leaves no column of numbers in {source}; leave it out.")
         return 0 if nodes == "column" else labels.index(nodes)
     cells = table.cells(0)
     matches = _names_nodes(cells, graph)
-    both = table.index is not None and matches and _names_nodes(table.index, graph)
-    if both and list(map(str, cells)) != list(map(str, table.index or ())):
-        raise OptionError(
-            f"Both the index of {source} and its column {shown(table.labels[0])} name the graph's nodes, in "
-            f"different order; say which with {argument('nodes', 'index')} or {argument('nodes', 'column')}."
-        )
+    if table.index is not None and matches and _names_nodes(table.index, graph):
+        return 0 if list(map(str, cells)) == list(map(str, table.index)) else None  # refused where they disagree
     if matches or table.index is not None:
         return 0 if matches else None
     text = table.numbers[0] is None
@@ -252,15 +229,14 @@ def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None
         except UnknownNameError as problem:
             if text:
                 raise
-            order = f"or say {argument('nodes', 'order')} if {shown(table.labels[0])} is a signal and rows follow"
-            raise UnknownNameError(f"{str(problem).rstrip('.')}; {order} the graph's order.") from None
+            order = f"or say {argument('nodes', 'order')} if {shown(table.labels[0])} is a signal in the graph's order"
+            raise UnknownNameError(f"{str(problem).rstrip('.')}; {order}.") from None
         return 0
     head = f" ({shown(table.labels[0])})" if table.named else ""
     raise UnknownNameError(
         f"The first column of {source}{head} holds {some_names(cells)}, and the graph's nodes are "
-        f"{some_names(graph.names)}: it does not name them; correct the names, say {argument('nodes', 'column')} "
-        f"to see which differ, or {argument('nodes', 'order')} if it is a column like the others and rows follow "
-        "the graph's order."
+        f"{some_names(graph.names)}: it does not name them; correct it ({argument('nodes', 'column')} says where), or "
+        f"say {argument('nodes', 'order')} if rows follow the graph's order."
     )
 
 
@@ -277,11 +253,9 @@ def _refuse_other_names(table: RawTable, graph: Nodes, column: int | None, used:
         cells = table.cells(place)
         if _names_nodes(cells, graph) and list(map(str, cells)) != list(map(str, used)):
             label = table.labels[place]
-            raise OptionError(
-                f"Column {shown(label)} of {table.source} holds the name of every node once, in another order than "
-                f"that of the rows; say {argument('nodes', str(label))} if it names them, or "
-                f"{argument('nodes', kept)} if it is a signal."
-            )
+            words = f"Column {shown(label)} of {table.source} holds the nodes' names in another order than the rows"
+            choice = f"{argument('nodes', str(label))} if it names them, or {argument('nodes', kept)} if it is a signal"
+            raise OptionError(f"{words}; say {choice}.")
 
 
 def _names_nodes(cells: Sequence[Any], graph: Nodes) -> bool:
@@ -306,11 +280,8 @@ def _counted(graph: Nodes) -> tuple[Hashable, ...] | None:
     rows = range(graph.n_nodes)
     if any(whole_number(name) is None for name in graph.names) or set(graph.names) != set(rows):
         return None
-    warn(
-        "The table's index counts its rows, and the graph's nodes are the same numbers in another order "
-        f"({some_names(graph.names[:3])}, ...): rows are matched by number; {argument('nodes', 'order')} takes them in "
-        "the graph's order."
-    )
+    words = f"The graph's nodes are the table's row numbers in another order ({some_names(graph.names[:3])}, ...)"
+    warn(f"{words}: rows are matched by number; {argument('nodes', 'order')} takes them in the graph's order.")
     return tuple(rows)
 
 
@@ -326,6 +297,5 @@ def leave_names(raw: RawSignal, nodes: str | None) -> RawSignal:
     if nodes is None or (nodes == "index" and raw.names is not None):
         return raw
     if nodes != "order":
-        words = "is for tables, whose first column or index may name the nodes; leave it out"
-        raise OptionError(f"nodes={shown(nodes)} {words}.")
+        raise OptionError(f"nodes={shown(nodes)} is for tables; leave it out, or give a table.")
     return replace(raw, names=None)

@@ -4,6 +4,7 @@ Names are matched by :mod:`~spectrata.inputs.rows`. Then a metric turns the sign
 plain differences have the length of the gradient (Def. 2 of the paper).
 """
 
+import difflib
 import os
 import re
 from collections.abc import Hashable, Sequence
@@ -13,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import (
+    DuplicateNameError,
     NodeCountError,
     OptionError,
     SignalTypeError,
     SignalValueError,
+    UnknownNameError,
     ZeroVectorError,
     argument,
     shown,
@@ -32,6 +35,7 @@ from spectrata.inputs.readers.signal_objects import attribute_signal, recognise_
 from spectrata.kernels.backend import like, namespace, to_numpy
 from spectrata.kernels.scaling import LAST_DIGITS, ORDINARY, binary_scale, largest_values
 
+COLUMNS = ("auto", "joint", "separate")
 DOUBLE = float(np.finfo(np.float64).eps)
 
 
@@ -86,8 +90,7 @@ def as_signal(signal: Any, graph: rows.Nodes, nodes: str | None = None, texts: b
     are the nodes' names. With ``texts`` columns of text are returned as labels; otherwise the first one is refused.
     """
     if isinstance(signal, Signal):
-        if signal.values.shape[1] != graph.n_nodes:
-            raise NodeCountError(_mismatch(signal.values.shape, signal.values.shape[1], graph.n_nodes))
+        _check_count(signal.values.shape, graph.n_nodes)
         return signal
     raw = _read(signal, graph, nodes, texts)
     values, words, snapshots = raw.values, raw.texts, raw.snapshots
@@ -102,7 +105,12 @@ def as_signal(signal: Any, graph: rows.Nodes, nodes: str | None = None, texts: b
     # (n,), (n, d) or (T, n, d) -> (T, n, d)
     values = three_axes(values, graph.n_nodes, own=raw.own or raw.names is not None, none=bool(words))
     if not np.isfinite(values).all():
-        raise _not_finite(values, graph.names, snapshots, raw.columns)
+        bad = np.argwhere(~np.isfinite(values))
+        t, node, column = bad[0].tolist()
+        where = f"node {shown(graph.names[node])}, column {shown(raw.columns[column]) if raw.columns else column}"
+        where += "" if snapshots is None else f", snapshot {shown(snapshots[t])}"
+        found = f"The signal is {values[t, node, column]} at {where} ({len(bad)} NaN or infinite values in all)"
+        raise SignalValueError(f"{found}; fill them, or leave those nodes out of the graph.")
     rows.refuse_repeated(raw.columns or (), "The signal")
     return Signal(
         values,
@@ -158,9 +166,7 @@ def three_axes(values: Any, n_nodes: int, own: bool = False, none: bool = False)
     shape = values.shape
     if values.ndim not in (1, 2, 3):
         raise SignalTypeError(f"A signal has shape (n,), (n, d) or (T, n, d), not {shape}.")
-    count = shape[1] if values.ndim == 3 else shape[0]
-    if count != n_nodes:
-        raise NodeCountError(_mismatch(shape, count, n_nodes))
+    _check_count(shape, n_nodes)
     if 0 in shape and not none:
         raise SignalTypeError(f"The signal has shape {shape}: it needs at least one snapshot and one column.")
     if values.ndim == 1:
@@ -176,28 +182,19 @@ def three_axes(values: Any, n_nodes: int, own: bool = False, none: bool = False)
     whole = values.dtype.kind in "iu" and values.dtype.itemsize == 8
     # Whole numbers too long for double precision lose digits, and their differences may be all that counts.
     if whole and (rounded := np.count_nonzero(doubles.astype(np.longdouble) != values.astype(np.longdouble))):
-        words = f"{rounded} whole numbers of the signal are beyond 2^53 and lost digits in double precision"
-        warn(f"{words}; take a constant off first.")
+        warn(f"{rounded} whole numbers of the signal, beyond 2^53, lost digits; take a constant off first.")
     return doubles
 
 
-def _mismatch(shape: tuple[int, ...], count: int, n_nodes: int) -> str:
-    message = f"The signal has {count} nodes (shape {shape}), but the graph has {n_nodes}"
-    if len(shape) == 2 and shape[1] == n_nodes:
-        return message + "; if a row is a point in time, transpose it: one row per node, its time series as a vector."
-    return message + "; give one row per node, in the graph's order or with names."
-
-
-def _not_finite(
-    values: np.ndarray, names: Sequence[Hashable], snapshots: Sequence[Any] | None, columns: Sequence[Any] | None
-) -> SignalValueError:
-    bad = np.argwhere(~np.isfinite(values))
-    t, node, column = bad[0].tolist()
-    where = f"node {shown(names[node])}, column {column if columns is None else shown(columns[column])}"
-    if snapshots is not None:
-        where += f", snapshot {shown(snapshots[t])}"
-    found = f"The signal is {values[t, node, column]} at {where} ({len(bad)} NaN or infinite values in all)"
-    return SignalValueError(f"{found}; fill them, or leave those nodes out of the graph.")
+def _check_count(shape: tuple[int, ...], n_nodes: int) -> None:
+    """Refuse a signal of a shape whose rows are not as many as the nodes."""
+    count = shape[1] if len(shape) == 3 else shape[0]
+    if count != n_nodes:
+        advice = "give one row per node, in the graph's order or with names"
+        if len(shape) == 2 and shape[1] == n_nodes:
+            advice = "if a row is a point in time, transpose it: one row per node, its time series as a vector"
+        words = f"The signal has {count} nodes (shape {shape}), but the graph has {n_nodes}"
+        raise NodeCountError(f"{words}; {advice}.")
 
 
 # ---- metrics
@@ -205,12 +202,11 @@ def _not_finite(
 
 def resolve_metric(metric: str, d: int) -> str:
     """The metric for vectors of length ``d``: ``"auto"`` is euclidean for d = 1, else angular."""
-    if metric not in ("auto", "angular", "euclidean"):
-        raise OptionError(f"{argument('metric', metric)} is not known; use 'auto', 'angular' or 'euclidean'.")
+    one_of(metric, "metric", ("auto", "angular", "euclidean"))
     if metric == "auto":
         return "euclidean" if d == 1 else "angular"
     if metric == "angular" and d == 1:
-        words = f"{argument('metric', metric)} needs vectors: between single numbers every angle is 0 or 180 degrees"
+        words = f"{argument('metric', metric)} needs vectors: angles of single numbers are 0 or 180 degrees"
         raise OptionError(f"{words}; use {argument('metric', 'euclidean')}.")
     return metric
 
@@ -228,8 +224,7 @@ def potential(
     direction ("zero"). ``names`` are the nodes', for messages.
     """
     one_of(zero_vectors, "zero_vectors", ("error", "nan", "zero"))
-    resolved = resolve_metric(metric, signal.values.shape[2])
-    if resolved == "euclidean":
+    if resolve_metric(metric, signal.values.shape[2]) == "euclidean":
         return _euclidean(signal)
     return _angular(signal, zero_vectors, names)
 
@@ -257,8 +252,7 @@ def _euclidean(signal: Signal) -> Potential:
         values = values / like(scale, values)[:, None, None]
         lost = int(np.count_nonzero((signal.values != 0) & (np.abs(values) < np.finfo(float).tiny)))
         if lost:
-            largest = f"its largest, {float(np.abs(signal.values).max()):.1e}"
-            warn(f"{lost} values of the signal are more than 1e307 times smaller than {largest}, and count as 0.")
+            warn(f"{lost} values of the signal are more than 1e307 times smaller than its largest, and count as 0.")
     return Potential(_levelled(values), "euclidean", scale, np.zeros(len(values), dtype=bool))
 
 
@@ -268,7 +262,16 @@ def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None
     zero = largest == 0
     some = to_numpy(xp.any(zero, axis=1))  # (T,)
     if zero_vectors == "error" and some.any():
-        _refuse_zero(to_numpy(zero), signal.snapshots, names)
+        bad = np.flatnonzero(some)
+        places = np.flatnonzero(to_numpy(zero)[bad[0]]).tolist()
+        nodes = rows.some_names([place if names is None else names[place] for place in places])
+        where = f" in snapshot {shown(signal.snapshots[bad[0]])}" if signal.snapshots is not None else ""
+        more = f" ({len(bad)} snapshots have some)" if len(bad) > 1 else ""
+        raise ZeroVectorError(
+            f"{len(places)} nodes have a zero vector{where}, which has no direction: {nodes}{more}; use "
+            f"{argument('zero_vectors', 'zero')} to leave them zero, 'nan' to leave such snapshots undefined, or "
+            f"{argument('metric', 'euclidean')}."
+        )
     undefined = some & (zero_vectors == "nan")  # (T,)
     values = signal.values
     if (((largest > ORDINARY[1]) | (largest < ORDINARY[0])) & ~zero).any():
@@ -282,14 +285,39 @@ def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None
     return Potential(_levelled(values, 4), "angular", np.ones(len(values)), undefined, counted)
 
 
-def _refuse_zero(zero: np.ndarray, snapshots: tuple[Any, ...] | None, names: Sequence[Hashable] | None) -> None:
-    bad = np.flatnonzero(zero.any(axis=1))
-    places = np.flatnonzero(zero[bad[0]]).tolist()
-    nodes = rows.some_names([place if names is None else names[place] for place in places])
-    where = f" in snapshot {shown(snapshots[bad[0]])}" if snapshots is not None else ""
-    more = f" ({len(bad)} snapshots have some)" if len(bad) > 1 else ""
-    raise ZeroVectorError(
-        f"{len(places)} nodes have a zero vector{where}, which has no direction: {nodes}{more}; use "
-        f"{argument('zero_vectors', 'zero')} to leave them zero, 'nan' to leave such snapshots undefined, or "
-        f"{argument('metric', 'euclidean')}."
-    )
+# ---- columns
+
+
+def by_column(signal: Signal, columns: str, metric: str = "auto") -> Signal:
+    """The signal as it is ("joint"), or its columns as snapshots of one number ("separate"), time by time."""
+    one_of(columns, "columns", COLUMNS)
+    if columns == "auto":
+        columns = "joint" if metric == "angular" else signal.reading
+    if columns == "joint":
+        return signal
+    if metric not in ("auto", "euclidean"):
+        words = f"{argument('columns', 'separate')} reads every column as single numbers, whose metric is euclidean"
+        raise OptionError(f"{words}; leave out {argument('metric', metric)}, or use {argument('columns', 'joint')}.")
+    snapshots, n, d = signal.values.shape
+    labels = signal.columns if signal.columns is not None and len(signal.columns) == d else tuple(range(d))
+    # A view where there is one snapshot: tables of many columns are not copied.
+    values = np.moveaxis(signal.values, 2, 1).reshape(snapshots * d, n, 1)
+    return replace(signal, values=values, columns=None, separate=labels)
+
+
+def pick_columns(signal: Signal, names: Sequence[str]) -> Signal:
+    """Some columns of a signal by name, or by number where they have no names; the whole table stays beside them."""
+    numbers = [str(name) for name in (range(signal.values.shape[2]) if signal.columns is None else signal.columns)]
+    known = [*numbers, *(str(name) for name, _ in signal.texts)]
+    for at, name in enumerate(names):
+        if name not in known:
+            near = ", ".join(map(shown, difflib.get_close_matches(name, known, 8, 0.0)))
+            more = f" and {len(known) - 8} others" if len(known) > 8 else ""
+            raise UnknownNameError(f"The signal has no column {shown(name)}; it has {near}{more}.")
+        if name in names[:at]:
+            raise DuplicateNameError(f"The column {shown(name)} is asked for twice; name it once.")
+    places = [numbers.index(name) for name in names if name in numbers]
+    kept = None if signal.columns is None else tuple(signal.columns[place] for place in places)
+    texts = tuple(one for one in signal.texts if str(one[0]) in names)
+    values = np.ascontiguousarray(signal.values[:, :, places])
+    return replace(signal, values=values, columns=kept, texts=texts, table=signal)

@@ -25,8 +25,7 @@ def profile_bands(
     """Compute, print, write."""
     from spectrata.bands.result import NAMES
     from spectrata.bands.spectra import band_spectra
-    from spectrata.inputs.columns import pick_columns
-    from spectrata.inputs.signals import as_signal
+    from spectrata.inputs.signals import as_signal, pick_columns
     from spectrata.results.files import to_table
 
     for name in sorted(set(arguments) - set(TAKEN)):

@@ -10,8 +10,7 @@ from spectrata.core.hop import split_along
 from spectrata.core.operators import Laplacian
 from spectrata.core.spectra import as_stratification
 from spectrata.core.strata import Stratum
-from spectrata.inputs.columns import by_column
-from spectrata.inputs.signals import as_signal, potential
+from spectrata.inputs.signals import as_signal, by_column, potential
 from spectrata.kernels import edge_sums
 from spectrata.kernels.scaling import require_squarable, squarable
 from spectrata.results.build import along_rows

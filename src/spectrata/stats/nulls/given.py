@@ -10,10 +10,9 @@ import numpy as np
 from spectrata.core.strata import Strata
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SpectrataError, argument, shown
-from spectrata.inputs.columns import pick_columns
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.labels import Labels, as_labels
-from spectrata.inputs.signals import Signal, as_signal
+from spectrata.inputs.signals import Signal, as_signal, pick_columns
 
 DEGREE = "degree"
 LEAST_RUN = 10  # nodes of a run of neighbouring degrees that change places

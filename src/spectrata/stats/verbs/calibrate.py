@@ -15,10 +15,9 @@ from spectrata.core.registry import EXACT
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, ResultError
-from spectrata.inputs.columns import by_column
 from spectrata.inputs.graphs import as_pairs
 from spectrata.inputs.numbers import one_of, whole
-from spectrata.inputs.signals import Potential, Signal, as_signal, potential
+from spectrata.inputs.signals import Potential, Signal, as_signal, by_column, potential
 from spectrata.results.build import add_notes, attributes_of, graph_of, with_long_names
 from spectrata.results.schema import MERGED, View, is_bands, view
 from spectrata.stats.describe import levels

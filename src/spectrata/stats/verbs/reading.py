@@ -25,7 +25,6 @@ from spectrata.errors import (
     shown,
     warn,
 )
-from spectrata.inputs.columns import COLUMNS
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.labels import Labels, as_labels
 from spectrata.inputs.numbers import one_of
@@ -34,7 +33,7 @@ from spectrata.inputs.readers.objects import anndata_attributes, is_anndata
 from spectrata.inputs.readers.signal_files import label_name, read_label_table
 from spectrata.inputs.readers.tables import read_columns
 from spectrata.inputs.rows import is_attribute, order_of, refuse_repeated
-from spectrata.inputs.signals import DOUBLE, Signal, as_signal, potential
+from spectrata.inputs.signals import COLUMNS, DOUBLE, Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY, backend_of
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.levels import rebuild

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from spectrata.errors import ResultError
-from spectrata.inputs.weights import ignored
+from spectrata.inputs.canonical import ignored
 from spectrata.torch.watching.arguments import features_in, graph_in, weights_in
 from spectrata.torch.watching.hooks import Hook, Seen, copied
 from spectrata.torch.watching.layers import node_rows
