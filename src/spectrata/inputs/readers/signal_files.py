@@ -4,6 +4,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ _KEYS = ("signal", "features", "x", "embedding")
 _LABEL_KEYS = ("labels", "label", "class", "group", "y")
 # Heads of a first column that make a line of numbers a header.
 _NAME_COLUMNS = ("node", "id", "name", "")
+# Labels, the nodes they belong to, and their lines in the file.
+_Found = tuple[Any, tuple[Hashable, ...] | None, list[int] | None]
 _ADVICE = "correct or drop it, or use st.homophily for class labels"
 
 
@@ -34,25 +37,25 @@ def read_signal(path: str | os.PathLike[str], names: Collection[Hashable] = ()) 
             raise files.problem(path, f"this is not a signal file that is read; use one of {' '.join(_READERS)}.")
         raw = _read_table(path, names) if reader is _read_table else reader(path)
         if isinstance(raw, RawSignal) and raw.values.dtype.kind not in "biuf":
-            labels = "; use st.homophily for class labels" if raw.values.dtype.kind in "US" else "; convert it first"
-            raise files.problem(path, f"a signal holds real numbers, not {raw.values.dtype}{labels}.")
+            advice = "convert it, or use st.homophily for class labels"
+            raise files.problem(path, f"a signal holds real numbers, not {raw.values.dtype}; {advice}.")
         return raw
 
 
 # ---- numpy
 
 
-def _read_npz(path: Path) -> RawSignal:
+def _read_npz(path: Path, wanted: Sequence[str] = _KEYS, what: str = "signal") -> RawSignal:
     with files.open_npz(path) as npz:
         # The prefix of arrays that hold a compressed matrix, such as features_data, features_indptr.
-        prefixes = [] if any(key in npz for key in _KEYS) else [*(f"{key}_" for key in _KEYS), ""]
+        prefixes = [] if any(key in npz for key in wanted) else [*(f"{key}_" for key in wanted), ""]
         sparse = [prefix for prefix in prefixes if {f"{prefix}shape", f"{prefix}data"} <= set(npz.keys)]
         if sparse:
             matrix = files.read_sparse(npz, sparse[0])
             _check_size(path, matrix.shape)
             values = matrix.toarray()
         else:
-            values = npz[_chosen(path, npz.keys)]
+            values = npz[_chosen(path, npz.keys, wanted, what)]
         names = tuple(str(name) for name in npz.labels("names")) if "names" in npz else None
         if names is not None and values.shape[:1] != (len(names),):
             raise files.problem(path, f"there are {len(names)} names for values of shape {values.shape}.")
@@ -78,20 +81,24 @@ def _check_size(path: Path, shape: Sequence[int]) -> None:
 
 
 def _read_table(path: Path, names: Collection[Hashable] = ()) -> RawTable:
-    table = read_columns(path)
-    if not len(table.cells):
-        raise files.problem(path, "the table has no row.")
-    header = _header(table, names)
-    first = 1 if header else 0
-    body = table.cells.iloc[first:]
-    if not len(body):
-        raise files.problem(path, "the table has a header and no row.")
-    values = [_column(table, column, first) for column in body]
+    table, header = _headed(path, _header, names)
+    cells, values = table.cells, [_column(table, column) for column in table.cells]
     if len(values) == 1 and values[0] is None:
         raise files.problem(path, "the table has a column of names and none of numbers.")
-    return RawTable(
-        shortened(path.name), body, values, tuple(header or body.columns), bool(header), lines=table.lines[first:]
-    )
+    labels = tuple(header or cells.columns)
+    return RawTable(shortened(path.name), cells, values, labels, bool(header), lines=table.lines)
+
+
+def _headed(
+    path: Path, header: Callable[[TextTable, Collection[Hashable]], list[str]], nodes: Collection[Hashable]
+) -> tuple[TextTable, list[str]]:
+    """The rows of a table, and its header where it has one."""
+    table = read_columns(path)
+    names = header(table, nodes) if len(table.cells) else []
+    rows = replace(table, cells=table.cells.iloc[1:]) if names else table
+    if not len(rows.cells):
+        raise files.problem(path, "the table has a header and no row." if names else "the table has no row.")
+    return rows, names
 
 
 def _header(table: TextTable, names: Collection[Hashable]) -> list[str]:
@@ -111,16 +118,16 @@ def _names_columns(table: TextTable, names: Collection[Hashable]) -> bool:
     return bool(others) and first not in names and set(others) <= set(names)
 
 
-def _column(table: TextTable, column: int, first: int) -> np.ndarray | None:
+def _column(table: TextTable, column: int) -> np.ndarray | None:
     """The numbers of a column, or None for one of text; refuse a column of numbers with other cells among them."""
-    cells = table.cells[column].tolist()[first:]
+    cells = table.cells[column].tolist()
     try:
         return np.array([files.number(cell) for cell in cells])
     except ValueError:
         alone = table.cells.shape[1] == 1
         known = sum(files.is_number(cell) or DECIMAL_COMMA.fullmatch(cell) is not None for cell in cells)
         if (column or alone) and known > (0 if alone else len(cells) / 2):
-            raise table.refused(column, first, _ADVICE) from None
+            raise table.refused(column, _ADVICE) from None
         return None
 
 
@@ -138,12 +145,12 @@ def _read_word_vectors(path: Path) -> RawSignal:
             raise files.problem(path, f"the first line promises {count} vectors, the file has {len(table.cells)}.", 1)
     if not len(table.cells) or table.cells.shape[1] < 2:
         raise files.problem(path, "it holds no vector; a line is a name and its numbers, separated by spaces.")
-    values = [_column(table, column, 0) for column in table.cells if column]
-    for place, held in enumerate(values, start=1):
-        if held is None:
-            raise table.refused(place, 0, _ADVICE)
-    names = tuple(table.cells[0].tolist())
-    return RawSignal(np.stack(values, axis=1), names, own=True, lines=table.lines)  # type: ignore[arg-type]
+    values = []
+    for column in range(1, table.cells.shape[1]):
+        if (numbers := _column(table, column)) is None:
+            raise table.refused(column, _ADVICE)
+        values.append(numbers)
+    return RawSignal(np.stack(values, axis=1), tuple(table.cells[0].tolist()), own=True, lines=table.lines)
 
 
 # ---- formats of other libraries
@@ -218,12 +225,10 @@ _READERS: dict[str, Callable[[Path], RawSignal | RawTable]] = {
 # ---- labels
 
 
-def read_labels(
-    path: str | os.PathLike[str], nodes: frozenset[str] = frozenset()
-) -> tuple[list[Any], tuple[Hashable, ...] | None, list[int] | None]:
+def read_labels(path: str | os.PathLike[str], nodes: frozenset[str] = frozenset()) -> _Found:
     """One label per node, and names and lines where the file has some; a first line that begins with a node is data."""
     with files.opened(path) as path:
-        ending, names = files.suffix(path), None
+        ending = files.suffix(path)
         if ending in (".csv", ".tsv"):
             return _labels_of_table(path, nodes)
         if ending == ".txt":
@@ -239,44 +244,36 @@ def read_labels(
                 raise files.problem(path, "labels in JSON are an object from node to label, or a list.")
             return (list(held.values()), tuple(held), None) if isinstance(held, dict) else (held, None, None)
         if ending == ".npy":
-            array = files.read_npy(path)
-        elif ending == ".npz":
-            with files.open_npz(path) as npz:
-                array = npz[_chosen(path, npz.keys, _LABEL_KEYS, "one with the labels")]
-                names = tuple(str(name) for name in npz.labels("names")) if "names" in npz else None
-        else:
-            endings = ".csv .tsv .txt .json .npy .npz"
-            raise files.problem(path, f"labels are not read from files of this kind; use one of {endings}.")
-        array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
-        if array.ndim != 1:
-            raise files.problem(path, f"labels have shape (n,), one per node, not {array.shape}.")
-        return array.tolist(), names, None
+            return files.read_npy(path), None, None
+        if ending == ".npz":
+            raw = _read_npz(path, _LABEL_KEYS, "one with the labels")
+            return raw.values, raw.names, None
+        endings = ".csv .tsv .txt .json .npy .npz"
+        raise files.problem(path, f"labels are not read from files of this kind; use one of {endings}.")
 
 
 def read_label_table(path: Path, nodes: Collection[Hashable] = ()) -> "pd.DataFrame":
     """The cells of a .csv or .tsv file as text, its header as the names of the columns."""
-    table = read_columns(path)
-    cells, first = table.cells, table.cells[0].tolist()
-    if not first:
-        raise files.problem(path, "the table has no row.")
-    names = [str(cell) for cell in cells.iloc[0]]
+    table, header = _headed(path, _label_header, nodes)
+    cells = table.cells.set_axis(header or [str(place + 1) for place in table.cells], axis=1)
+    cells.attrs["lines"] = table.lines
+    return cells
+
+
+def _label_header(table: TextTable, nodes: Collection[Hashable]) -> list[str]:
+    """The first line where it names the columns of a table of labels, else nothing."""
+    columns = table.cells.to_numpy().T.tolist()
+    names = [cell for cell, *_ in columns]
     header = not {name.lower() for name in names}.isdisjoint(_LABEL_KEYS)
     if len(names) > 1:
         header |= names[0].lower() in _NAME_COLUMNS
-        header &= names[0] not in nodes or names[0] in first[1:]
-        heads = (head for head, *below in cells.to_numpy().T[1:].tolist() if head not in below)
+        header &= names[0] not in nodes or names[0] in columns[0][1:]
+        heads = [head for head, *below in columns[1:] if head not in below]
         header |= _names_columns(table, nodes) and not all(map(files.is_number, heads))
-    body = cells.iloc[1:] if header else cells
-    if not len(body):
-        raise files.problem(path, "the table has a header and no row.")
-    named = body.set_axis(names if header else [str(place) for place in range(1, len(names) + 1)], axis=1)
-    named.attrs["lines"] = table.lines[int(header) :]
-    return named
+    return names if header else []
 
 
-def _labels_of_table(
-    path: Path, nodes: Collection[Hashable]
-) -> tuple[list[Any], tuple[Hashable, ...] | None, list[int] | None]:
+def _labels_of_table(path: Path, nodes: Collection[Hashable]) -> _Found:
     table = read_label_table(path, nodes)
     first, *others = table.columns
     if not others:

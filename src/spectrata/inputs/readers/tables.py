@@ -35,14 +35,13 @@ class TextTable:
         """The error for one row of ``cells``, with its line in the file."""
         return problem(self.path, message, int(self.cells.index[row]) + 1)
 
-    def refused(self, column: int, first: int, advice: str) -> FileFormatError:
-        """The error for the first cell of a column, from row ``first`` on, that is not a number."""
-        cells = self.cells[column].tolist()
-        row = next(row for row in range(first, len(cells)) if not is_number(cells[row]))
-        if DECIMAL_COMMA.fullmatch(cells[row]):
-            advice = f"write decimals with a point, as in {cells[row].replace(',', '.')}"
-        what = f"{shown(cells[row])} is not a number" if cells[row] else "a cell is empty"
-        return self.problem(f"{what} (column {column + 1}); {advice if cells[row] else 'fill or drop it'}.", row)
+    def refused(self, column: int, advice: str) -> FileFormatError:
+        """The error for the first cell of a column that is not a number."""
+        row, cell = next((row, cell) for row, cell in enumerate(self.cells[column]) if not is_number(cell))
+        if DECIMAL_COMMA.fullmatch(cell):
+            advice = f"write decimals with a point, as in {cell.replace(',', '.')}"
+        what = f"{shown(cell)} is not a number" if cell else "a cell is empty"
+        return self.problem(f"{what} (column {column + 1}); {advice if cell else 'fill or drop it'}.", row)
 
 
 def read_columns(path: Path) -> TextTable:
