@@ -319,7 +319,7 @@ class TestAnnData:
         with pytest.raises(GraphTypeError, match=r"positions with scanpy\.pp\.neighbors\(adata, use_rep='spa"):
             as_graph(empty)
         empty.obsm = {}
-        with pytest.raises(GraphTypeError, match=r"obsp is empty.*scanpy\.pp\.neighbors or squidpy"):
+        with pytest.raises(GraphTypeError, match=r"obsp is empty.*scanpy\.pp\.neighbors\(adata\)"):
             as_graph(empty)
         with pytest.raises(OptionError, match="exactly once"):
             as_graph(KARATE, adjacency="connectivities")

@@ -94,7 +94,7 @@ def test_a_result_in_the_place_of_the_graph_is_named():
     result = st.spectra(PATH, SLOPE, hops=1)
     filtered = partial(st.filter_signal, signal=SLOPE, band=(0, 1))
     for call in (st.Stratification, partial(st.smoothness, signal=SLOPE), filtered):
-        with pytest.raises(OptionError, match="This is a result, and the function needs the graph"):
+        with pytest.raises(OptionError, match="This is a result, not a graph"):
             call(result)
 
 

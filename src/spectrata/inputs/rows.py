@@ -8,7 +8,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
@@ -138,14 +137,6 @@ def warn_of_order(signal: Any, graph: Nodes, what: str = "signal") -> None:
     warn(f"{held} no names, so its {order}; give a mapping, a Series or a table with names to match by name.")
 
 
-def follows_order(labels: Sequence[Hashable] | None, graph: Nodes) -> bool:
-    """Whether rows with names go by the order of a graph whose nodes have none, which is warned of."""
-    if labels is None or graph.named or not {*map(str, labels)}.isdisjoint(map(str, graph.names)):
-        return False
-    warn(f"The graph's nodes have no names, so rows ({some_names(labels[:3])}, ...) follow the order of its nodes.")
-    return True
-
-
 # ---- tables
 
 
@@ -164,8 +155,11 @@ def place_table(table: RawTable, graph: Nodes, nodes: str | None, texts: bool) -
     if nodes == "order" and len(kept) > 1 and table.numbers[0] is None and _distinct(table.cells(0)):
         kept = kept[1:]  # names that the caller asks to leave aside
     words = [place for place in kept if table.numbers[place] is None]
-    for place in words:
-        _refuse_numbers_as_text(table, place)
+    for place in words:  # numbers in another form would each be a label
+        forms = [cell for cell in table.cells(place) if isinstance(cell, str) and _AS_TEXT.fullmatch(cell.strip())]
+        if 2 * len(forms) > len(table.frame):
+            form = f"Column {shown(table.labels[place])} of {table.source} holds numbers as text ({shown(forms[0])})"
+            raise SignalTypeError(f"{form}; write them with a decimal point, or use st.homophily for labels.")
     if words and not texts:
         raise refused_column(table.labels[words[0]], table.source)
     numeric = [found for place in kept if (found := table.numbers[place]) is not None]
@@ -177,14 +171,6 @@ def place_table(table: RawTable, graph: Nodes, nodes: str | None, texts: bool) -
         own=True,
         lines=table.lines,
     )
-
-
-def _refuse_numbers_as_text(table: RawTable, place: int) -> None:
-    """Refuse a column of numbers in a form that would make each of them a label."""
-    found = [cell for cell in table.cells(place) if isinstance(cell, str) and _AS_TEXT.fullmatch(cell.strip())]
-    if 2 * len(found) > len(table.frame):
-        words = f"Column {shown(table.labels[place])} of {table.source} holds numbers as text ({shown(found[0])})"
-        raise SignalTypeError(f"{words}; write them with a decimal point, or use st.homophily for labels.")
 
 
 def refuse_repeated(labels: Sequence[Hashable], source: str) -> None:
@@ -219,10 +205,13 @@ def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None
     whole = text or all(re.fullmatch("-?[0-9]+", cell) for cell in plain)
     if whole and table.named and labels[0].strip().lower() in NAME_HEADS:
         return 0  # refused as names that do not fit
+    own = [str(name) for name in graph.names]
+    known, different = set(own), set(plain)
+    # Ids with a mistake: names of nodes, few of them twice, and not in the graph's own order.
+    nearly = plain != own and 10 * len(different) >= 9 * len(plain) and different <= known
     distinct = _distinct(cells) and plain == [str(cell) for cell in cells]
-    if not text and not (whole and (distinct or _nearly_names(plain, graph))):
+    if not text and not (whole and (distinct or nearly)):
         return None
-    known = {str(name) for name in graph.names}
     if 2 * sum(str(cell) in known for cell in cells) >= len(cells):
         try:
             order_of(cells, graph, lines=table.lines)
@@ -269,12 +258,6 @@ def _names_nodes(cells: Sequence[Any], graph: Nodes) -> bool:
     return by_text or set(cells) == set(graph.names)
 
 
-def _nearly_names(cells: Sequence[str], graph: Nodes) -> bool:
-    """Whether values are ids with a mistake: names of nodes, few twice, and not in the graph's own order."""
-    names = [str(name) for name in graph.names]
-    return cells != names and 10 * len(set(cells)) >= 9 * len(cells) and set(cells) <= set(names)
-
-
 def _counted(graph: Nodes) -> tuple[Hashable, ...] | None:
     """The rows' numbers as names, where the graph's nodes have the same numbers in another order."""
     rows = range(graph.n_nodes)
@@ -290,12 +273,3 @@ def _distinct(cells: Sequence[Any]) -> bool:
         return len(set(cells)) == len(cells)
     except TypeError:
         return False
-
-
-def leave_names(raw: RawSignal, nodes: str | None) -> RawSignal:
-    """A signal that is no table, its names left aside where the caller says that rows follow the graph's order."""
-    if nodes is None or (nodes == "index" and raw.names is not None):
-        return raw
-    if nodes != "order":
-        raise OptionError(f"nodes={shown(nodes)} is for tables; leave it out, or give a table.")
-    return replace(raw, names=None)

@@ -136,14 +136,21 @@ def _read(signal: Any, graph: rows.Nodes, nodes: str | None, texts: bool) -> Raw
     names = frozenset(str(name) for name in graph.names) if file else frozenset()
     found: RawSignal | RawTable = read_signal(signal, names) if file else recognise_signal(signal)
     if isinstance(found, RawTable):
-        raw, what = rows.place_table(found, graph, nodes, texts), "table"
+        found, what = rows.place_table(found, graph, nodes, texts), "table"
+    elif nodes is None or (nodes == "index" and found.names is not None):
+        what = "signal"
+    elif nodes == "order":
+        found, what = replace(found, names=None), "signal"
     else:
-        raw, what = rows.leave_names(found, nodes), "signal"
-    if is_anndata(signal) and rows.follows_order(raw.names, graph):
-        raw = replace(raw, names=None)
-    elif raw.names is None and nodes is None:
+        raise OptionError(f"nodes={shown(nodes)} is for tables; leave it out, or give a table.")
+    labels = found.names
+    if is_anndata(signal) and labels and not graph.named and {*map(str, labels)}.isdisjoint(map(str, graph.names)):
+        some = rows.some_names(labels[:3])
+        warn(f"The graph's nodes have no names, so rows ({some}, ...) follow the order of its nodes.")
+        return replace(found, names=None)
+    if labels is None and nodes is None:
         rows.warn_of_order(signal, graph, what)
-    return raw
+    return found
 
 
 def has_names(columns: Sequence[Any] | None) -> bool:

@@ -4,7 +4,7 @@
     what every reader returns.
 ``files``, ``tables``
     opening files and the checks before a byte is used; tables of text.
-``graph_files``, ``edge_tables``, ``networkx_files``, ``signal_files``
+``graph_files``, ``edge_tables``, ``signal_files``
     the formats of files.
 ``arrays``, ``objects``, ``signal_objects``
     what lives in memory: arrays, graphs of other libraries, signals and node attributes.

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import AmbiguousGraphError, EdgeRangeError, EmptyGraphError, GraphTypeError
-from spectrata.inputs.readers.raw import Asked, RawGraph, kind, weight_column
+from spectrata.inputs.readers.raw import PLAIN, Asked, RawGraph, kind, weight_column
 
 ACCEPTED = (
     "a networkx, igraph or PyGSP graph, a scipy sparse or dense adjacency matrix, integer edges, "
     "PyG Data or edge_index, a DGL graph, AnnData, or a path"
 )
-_PLAIN = Asked()
 
 
 def module(obj: Any) -> str:
@@ -94,7 +93,7 @@ def check_square(shape: tuple[int, ...]) -> None:
         raise GraphTypeError(f"An adjacency matrix is square, not of shape {tuple(shape)}.")
 
 
-def from_edges(edges: Any, asked: Asked = _PLAIN) -> RawGraph:
+def from_edges(edges: Any, asked: Asked = PLAIN) -> RawGraph:
     """Read (E, 2) or (2, E) integers as undirected edges; rows of three are edges with their weights."""
     array = to_numpy(edges)
     if array.size == 0:
@@ -154,7 +153,7 @@ def from_sparse(matrix: Any) -> RawGraph:
     return from_entries(coo.row, coo.col, coo.data, matrix.shape[0])
 
 
-def from_array(obj: Any, asked: Asked = _PLAIN) -> RawGraph:
+def from_array(obj: Any, asked: Asked = PLAIN) -> RawGraph:
     """Read an array that may be a matrix or a list of edges, by its shape."""
     array = to_numpy(obj)
     if asked.layout == "adjacency":

@@ -180,14 +180,10 @@ class Npz:
 @contextmanager
 def open_npz(path: Path) -> Iterator[Npz]:
     """Open an .npz archive without ever unpickling."""
-    with opened_zip(path, "the file is cut short or not an .npz archive; write it again.") as archive:
+    with parsing(path, "the file is cut short or not an .npz archive; write it again."):
+        archive = zipfile.ZipFile(path)
+    with archive:
         yield Npz(path, archive)
-
-
-def opened_zip(path: Path, words: str) -> zipfile.ZipFile:
-    """A zip archive, refused in these words where it is none."""
-    with parsing(path, words):
-        return zipfile.ZipFile(path)
 
 
 def read_sparse(npz: Npz, prefix: str = "") -> Any:

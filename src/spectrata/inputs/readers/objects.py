@@ -19,9 +19,7 @@ from spectrata.inputs.readers.raw import Asked, Columns, RawGraph, as_positions,
 def recognise(graph: Any, asked: Asked) -> RawGraph:
     """Read the edges and names of whatever kind of object this is; ``asked.layout`` says what the caller calls it."""
     if hasattr(graph, "data_vars"):
-        raise OptionError(
-            "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
-        )
+        raise OptionError("This is a result, not a graph; give the graph, or a Stratification of it.")
     if arrays.is_labelled(graph):
         advice = "use networkx.from_pandas_edgelist or from_pandas_adjacency first, or pass its .to_numpy()"
         raise GraphTypeError(f"Cannot read a graph from {kind(graph)}, whose labels would be lost; {advice}.")
@@ -113,13 +111,10 @@ def _from_pyg(data: Any) -> RawGraph:
     if edge_index is None:
         advice = "give a homogeneous Data (for HeteroData, data.to_homogeneous() or the edge_index of one relation)"
         raise GraphTypeError(f"There is no edge_index in {kind(data)}; {advice}.")
-    if getattr(data, "x", None) is not None:
-        n_nodes, inferred = int(data.num_nodes), []
-    else:
-        with warnings.catch_warnings(record=True) as inferred:
-            # PyG warns when it has only the edges to infer num_nodes from; as for plain edges, that is fine.
-            warnings.simplefilter("always")
-            n_nodes = int(data.num_nodes)
+    with warnings.catch_warnings(record=True) as inferred:
+        # PyG warns when it has only the edges to infer num_nodes from; as for plain edges, that is fine.
+        warnings.simplefilter("always")
+        n_nodes = int(data.num_nodes)
     array = arrays.to_numpy(edge_index)
     if array.ndim != 2 or array.shape[0] != 2:
         raise GraphTypeError(f"An edge_index has shape (2, E), not {array.shape}.")
@@ -140,10 +135,9 @@ def _from_pyg(data: Any) -> RawGraph:
 
 def _rows_of(data: Any, count: int) -> list[str]:
     """The names of a Data object's tensors that have so many rows."""
-    keys = getattr(data, "keys", None)
-    names = keys() if callable(keys) else keys if keys is not None else vars(data)
-    held: dict[str, Any] = {name: getattr(data, name) for name in names if name != "edge_index"}
-    return [name for name, value in held.items() if arrays.is_tensor(value) and value.shape[:1] == (count,)]
+    held = data.to_dict() if hasattr(data, "to_dict") else vars(data)
+    tensors = {name: value for name, value in held.items() if arrays.is_tensor(value) and name != "edge_index"}
+    return [name for name, value in tensors.items() if value.shape[:1] == (count,)]
 
 
 def _from_dgl(graph: Any) -> RawGraph:
@@ -186,15 +180,11 @@ def _from_anndata(data: Any, key: str | None) -> RawGraph:
     """
     name = _matrix_name(data, key)
     matrix = data.obsp[name]
-    raw = (
-        arrays.from_sparse(_both_ways(matrix, name))
-        if arrays.is_sparse(matrix)
-        else arrays.from_dense(arrays.to_numpy(matrix))
-    )
+    sparse = arrays.is_sparse(matrix)
+    raw = arrays.from_sparse(_both_ways(matrix, name)) if sparse else arrays.from_dense(arrays.to_numpy(matrix))
     names = tuple(np.asarray(data.obs_names).tolist())
     if len(names) != raw.n_nodes:
-        words = f"The AnnData has {len(names)} obs_names for a matrix of {raw.n_nodes} rows"
-        raise GraphTypeError(f"{words}; give every row one name.")
+        raise GraphTypeError(f"The AnnData has {len(names)} obs_names for {raw.n_nodes} rows of obsp; name each row.")
     places = data.obsm["spatial"] if "spatial" in data.obsm else None  # noqa: SIM401
     positions = None if arrays.is_sparse(places) else as_positions(places, raw.n_nodes)
     attributes = anndata_attributes(data, _expression_note(data, name))
@@ -229,8 +219,7 @@ def _expression_note(data: Any, name: str) -> str:
 
 def _both_ways(matrix: Any, name: str) -> Any:
     """Neighbours count in both directions: a list of nearest neighbours often has one of them only."""
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:  # refused with its shape later
-        return matrix
+    arrays.check_square(matrix.shape)
     there = (matrix != 0).astype(float)
     missing = (there.T - there) > 0
     if missing.nnz == 0:
@@ -250,10 +239,8 @@ def _matrix_name(data: Any, key: str | None) -> str:
         warn(f"Using obsp[{usual[0]!r}] of the AnnData; adjacency={usual[1]!r} takes the other graph.")
     if key is not None or usual or len(likely) == 1:
         return key or (usual or likely)[0]
-    words = "is empty, so it holds no graph; make one with scanpy.pp.neighbors or squidpy.gr.spatial_neighbors"
-    if "spatial" in data.obsm:
-        words = "is empty; make a graph of positions with scanpy.pp.neighbors(adata, use_rep='spatial') or squidpy.gr."
-        words += "spatial_neighbors(adata), or use spectrata.Stratification.from_positions(adata, bins=[...])"
+    words = "is empty; make a graph, of positions with scanpy.pp.neighbors(adata, use_rep='spatial') or Stratification."
+    words += "from_positions(adata, bins=[...]), of expression with scanpy.pp.neighbors(adata)"
     if keys:
         words = f"has {listed(keys)} and no 'connectivities'; choose one with adjacency={keys[0]!r}"
     raise GraphTypeError(f"The AnnData's obsp {words}.")
@@ -267,7 +254,6 @@ def _attribute(data: Any, name: str) -> Any:
             return held[name]
     place, table = list(data.var_names).index(name), data.X
     if len(getattr(table, "shape", ())) != 2 or table.shape[1] <= place:
-        words = f"{shown(name)} is a variable of the AnnData, but its X holds no such column"
-        raise SignalTypeError(f"{words}; give a name in layers, obsm or obs, or an array.")
+        raise SignalTypeError(f"The X of the AnnData has no column {shown(name)}; give another name, or an array.")
     table = table.to_numpy() if arrays.is_labelled(table) else table.tocsr() if arrays.is_sparse(table) else table
     return arrays.plain_array(table[:, [place]]).ravel()

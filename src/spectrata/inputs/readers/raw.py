@@ -25,6 +25,9 @@ class Asked:
     key: str | None = None  # of an AnnData: the matrix in obsp
 
 
+PLAIN = Asked()
+
+
 def kind(obj: Any) -> str:
     """The type of an object, for messages."""
     return f"an object of type {type(obj).__module__}.{type(obj).__qualname__}"

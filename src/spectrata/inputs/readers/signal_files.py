@@ -3,6 +3,7 @@
 import math
 import os
 import re
+import zipfile
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -188,7 +189,8 @@ def _read_safetensors(path: Path) -> RawSignal:
 
 
 def _read_torch(path: Path) -> RawSignal:
-    with files.opened_zip(path, "it is cut short or in torch's old format; save it again with torch.save.") as archive:
+    words = "it is cut short or in torch's old format; save it again with torch.save."
+    with files.parsing(path, words), zipfile.ZipFile(path) as archive:
         files.refuse_size(path, sum(info.file_size for info in archive.infolist()))
     words = "it is damaged or holds more than tensors, and code is never loaded; save only the tensor."
     with files.parsing(path, words, "torch", "torch"):

@@ -61,7 +61,12 @@ def parse(path: Path, data: bytes, separator: str, least: int = 0) -> TextTable:
     """Cells of a text with as many columns as its first line, at least ``least``; longer lines are refused."""
     import pandas as pd
 
-    width = max(least, _first_width(data, separator))
+    # The cells of the first line that is not blank.
+    found = re.search(rb"\S[^\r\n]*", data)
+    top = b"" if found is None else data[data.rfind(b"\n", 0, found.start()) + 1 : found.end()]
+    mark = separator.encode()
+    count = len(top.split()) if separator == SPACES else 1 + re.sub(rb'"[^"]*"', b"", top).count(mark)
+    width = max(least, count, 1)
     if width > MOST_COLUMNS:
         raise problem(path, f"the table has {width} columns, more than {MOST_COLUMNS}; save it as .npz or .parquet.")
     quoting = csv.QUOTE_NONE if separator == SPACES else csv.QUOTE_MINIMAL
@@ -82,12 +87,3 @@ def parse(path: Path, data: bytes, separator: str, least: int = 0) -> TextTable:
         cells = cells.apply(lambda column: column.str.strip())
     filled = (cells != "").any(axis=1)
     return TextTable(path, cells if filled.all() else cells[filled])
-
-
-def _first_width(data: bytes, separator: str) -> int:
-    """Number of cells of the first line that is not blank."""
-    found = re.search(rb"\S[^\r\n]*", data)
-    if found is None:
-        return 1
-    line = data[data.rfind(b"\n", 0, found.start()) + 1 : found.end()]
-    return len(line.split()) if separator == SPACES else 1 + re.sub(rb'"[^"]*"', b"", line).count(separator.encode())
