@@ -149,7 +149,7 @@ class TestMatricesInTables:
             as_graph(path)
         assert as_graph(adjacency=path).n_edges == 1
         np.save(path, [[0, 1, 0.5], [1, 2, 0.5], [2, 3, 2.0], [0, 3, 1.0]])
-        with pytest.raises(FileFormatError, match="neither a square"):
+        with pytest.raises(FileFormatError, match="is no graph"):
             as_graph(path)
         assert as_graph(path, weights=True).weights.tolist() == [0.5, 1.0, 0.5, 2.0]
         np.save(path, np.array([{}], dtype=object), allow_pickle=True)

@@ -51,8 +51,6 @@ def test_odd_labels_in_memory():
         as_labels(sp.coo_matrix([[1], [2], [1]]), graph)
     with pytest.raises(SignalTypeError, match="The table has 0 columns; give one column"):
         as_labels(pd.DataFrame(index=range(3)), graph)
-    with pytest.raises(OptionError, match="missing is a sparse matrix; give a label"):
-        as_labels([1, 2, 1], graph, sp.csr_array([[1.0]]))
     assert as_labels([1, 2, 1], graph, np.array(2)).codes.tolist() == [0, -1, 0]
 
 

@@ -112,7 +112,7 @@ class TestObjects:
         for weights in (matrix(), full, sp.csr_array(matrix()), sp.coo_matrix(matrix()), matrix().tolist()):
             check(as_graph(ones, weights=weights))
             check(as_graph(sp.csc_array(ones), weights=weights))
-        with pytest.raises(OptionError, match=r"shape \(4,\); .* of its shape, \(5, 5\)"):
+        with pytest.raises(OptionError, match=r"shape \(4,\), the adjacency matrix \(5, 5\); .* of its shape"):
             as_graph(ones, weights=WEIGHTS)
 
     def test_explicit_zeros_are_no_edges(self) -> None:

@@ -108,7 +108,7 @@ class TestNames:
             as_signal({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}, NAMED)
         with pytest.raises(SignalTypeError, match=r"'a' has shape \(2,\), node 'c' has \(3,\)"):
             as_signal({"a": [1, 2], "b": [1, 2], "c": [1, 2, 3], "d": [1, 2]}, NAMED)
-        with pytest.raises(SignalTypeError, match=r"snapshots stack them .* \(T, n, d\)"):
+        with pytest.raises(SignalTypeError, match=r"snapshots give one array .* \(T, n, d\)"):
             as_signal({"epoch 1": VALUES, "epoch 2": VALUES}, NAMED)
         with pytest.raises(SignalTypeError, match="empty"):
             as_signal({}, NAMED)
@@ -244,7 +244,7 @@ class TestRowsFindTheirNodes:
 
     def test_a_whole_number_column_that_mostly_names_nodes(self) -> None:
         ranks = optional("pandas").DataFrame({"rank": range(1, 21), "x": np.zeros(20)})
-        with pytest.raises(UnknownNameError, match=r"1 node .*\(0\) and 1 name .*\(20\).*nodes='order' if 'rank' is a"):
+        with pytest.raises(UnknownNameError, match=r"1 node .*\(0\) and 1 name .*\(20\).*nodes='order' if the rows"):
             as_signal(ranks, as_graph(nx.cycle_graph(20)))
 
     def test_a_header_that_was_read_as_an_edge_is_named(self, tmp_path) -> None:
@@ -413,7 +413,7 @@ class TestRefused:
         [
             (np.zeros((4, 2), dtype=complex), "complex128"),
             (np.array([1, 2, 3, None]), "object"),
-            (np.array(["1", "2", "3", "4"]), "<U1"),
+            (np.array(["1", "2", "3", "4"]), "not text such as"),
             ([[1, 2], [3], [4], [5]], "same length"),
             (np.zeros((1, 1, 4, 2)), r"not \(1, 1, 4, 2\)"),
             (np.zeros((4, 0)), "one column"),

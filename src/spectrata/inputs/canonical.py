@@ -99,8 +99,8 @@ def edge_weights(raw: RawGraph, weights: Any) -> np.ndarray | None:
     if raw.form == "matrix":
         matrix, n = weights.tocsr() if is_sparse(weights) else to_numpy(weights), raw.n_nodes
         if matrix.shape != (n, n):
-            shape = f"{argument('weights')} has shape {tuple(matrix.shape)}"
-            raise OptionError(f"{shape}; for an adjacency matrix give weights of its shape, {(n, n)}.")
+            shape = f"has shape {tuple(matrix.shape)}, the adjacency matrix {(n, n)}"
+            raise OptionError(f"{argument('weights')} {shape}; give weights of its shape.")
         weights = np.asarray(matrix[raw.edges[:, 0], raw.edges[:, 1]]).ravel()
     return _numbers(raw, weights, argument("weights"))
 
@@ -115,8 +115,7 @@ def _numbers(raw: RawGraph, values: Any, what: str) -> np.ndarray:
         array = array[:, 0]
     shape = (len(values),) if array is None else array.shape
     if shape != (len(raw.edges),):
-        words = f"{what} has shape {shape} for {len(raw.edges)} edges"
-        raise OptionError(f"{words}; give one number per edge, in the edges' order.")
+        raise OptionError(f"{what} has shape {shape} for {len(raw.edges)} edges; give one number per edge, in order.")
     if array is not None and array.dtype.kind in "biuf":
         return array if array.dtype.kind == "f" else array.astype(np.float64)
     numbers = np.empty(len(raw.edges))
@@ -211,11 +210,10 @@ def _merged(
     apart = np.flatnonzero(most - least > agreement * most)
     if len(apart):
         first = apart[0]
-        raise DirectedGraphError(
-            f"The weights of the edge {edge_name(names, np.sort(arcs[order[starts[first]]]))} disagree between its "
-            f"directions or repeats: {float(least[first])!r} and {float(most[first])!r} ({len(apart)} such edges); "
-            "combine them first, for a matrix by (A + A.T) / 2."
-        )
+        edge = edge_name(names, np.sort(arcs[order[starts[first]]]))
+        found = f"{float(least[first])!r} and {float(most[first])!r} ({len(apart)} such edges)"
+        words = f"The directions or repeats of the edge {edge} disagree in weight: {found}"
+        raise DirectedGraphError(f"{words}; combine them first, for a matrix by (A + A.T) / 2.")
     return keys[starts], most
 
 

@@ -56,12 +56,10 @@ class Graph:
 
     @property
     def n_edges(self) -> int:
-        """Number of undirected edges."""
         return len(self.indices) // 2
 
     @property
     def weighted(self) -> bool:
-        """Whether edges have weights."""
         return self.weights is not None
 
     @cached_property
@@ -80,7 +78,6 @@ class Graph:
 
     @cached_property
     def row(self) -> dict[Hashable, int]:
-        """The row of each name."""
         return {name: row for row, name in enumerate(self.names)}
 
 
@@ -163,8 +160,7 @@ def _reweighted(graph: Graph, n_nodes: int | None, weights: Any) -> Graph:
     if weights is None or (weights is True and graph.weights is not None):
         return graph
     if weights is True or isinstance(weights, str):
-        words = f"weights={shown(weights)} of a Graph that was read without its weights"
-        raise OptionError(f"{words}; give weights= where it is read.")
+        raise OptionError(f"weights={shown(weights)}: the Graph was read without its weights; give weights= there.")
     values = edge_weights(RawGraph(graph.edges, graph.n_nodes, graph.names, form="once"), weights)
     if values is not None:
         values = edge_keys(graph.edges, graph.n_nodes, graph.names, values)[1]

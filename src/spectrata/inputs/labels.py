@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import NodeCountError, OptionError, SignalTypeError, SignalValueError
+from spectrata.errors import NodeCountError, SignalTypeError, SignalValueError
 from spectrata.inputs.readers.arrays import is_labelled, is_sparse, is_tensor, module, plain_array
 from spectrata.inputs.readers.raw import kind
 from spectrata.inputs.readers.signal_files import read_labels
@@ -77,10 +77,8 @@ def label_values(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Any, ...] 
 
 def _check_count(count: int, graph: Nodes) -> None:
     if count != graph.n_nodes:
-        raise NodeCountError(
-            f"There are {count} labels, but the graph has {graph.n_nodes} nodes; give one per node (None for a node "
-            "without one), or a mapping from node to label."
-        )
+        words = f"There are {count} labels, but the graph has {graph.n_nodes} nodes"
+        raise NodeCountError(f"{words}; give one per node (None for no label), or a mapping from node to label.")
 
 
 def _listed(values: Any) -> list[Any]:
@@ -101,8 +99,6 @@ def _listed(values: Any) -> list[Any]:
 
 def coded(given: Sequence[Any], missing: Any = None, order: Sequence[Any] | None = None) -> Labels:
     """Numbers for labels in the graph's row order; classes in the order of a Categorical, of numbers, or of text."""
-    if is_sparse(missing):
-        raise OptionError("missing is a sparse matrix; give a label, or a list of labels.")
     one = isinstance(missing, str) or not isinstance(missing, Iterable) or getattr(missing, "ndim", 1) == 0
     left_out = frozenset(() if missing is None else [str(value) for value in ([missing] if one else missing)])
     keys = [_key(value, row, left_out) for row, value in enumerate(given)]
@@ -127,8 +123,8 @@ def _key(value: Any, row: int, left_out: Collection[str]) -> tuple[bool, Label] 
     if is_missing(value) or (isinstance(value, str) and not value.strip()) or str(value) in left_out:
         return None
     if isinstance(value, float):
-        words = f"The label at row {row} is {value}, and labels are classes; give text or whole numbers"
-        raise SignalValueError(f"{words}, or use st.spectra for numbers that are measured.")
+        advice = "give text or whole numbers, or use st.spectra for measured numbers"
+        raise SignalValueError(f"The label at row {row} is {value}, and labels are classes; {advice}.")
     if not isinstance(value, (str, bool, int)):
         raise SignalTypeError(f"The label at row {row} is {kind(value)}; give text, whole numbers or truth values.")
     return type(value) is bool, value

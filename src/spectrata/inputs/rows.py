@@ -7,11 +7,11 @@ header says. A first column of text, or of distinct whole numbers, that does not
 import os
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -29,24 +29,17 @@ from spectrata.inputs.numbers import whole_number
 from spectrata.inputs.readers.raw import RawSignal, RawTable
 from spectrata.inputs.readers.signal_objects import refused_column
 
+if TYPE_CHECKING:
+    from spectrata.inputs.device import DeviceGraph
+    from spectrata.inputs.graphs import Graph
+
+Nodes: TypeAlias = "Graph | DeviceGraph"
+
 _SHOWN, MOST_EXTRA = 5, 50  # names in a message; unknown names that are compared with all others, which takes time
 # Numbers that pandas leaves as text: with a decimal comma, with a percent sign, or read as text.
 _AS_TEXT = re.compile(r"[-+]?([0-9]*|[0-9]{1,3}(\.[0-9]{3})+)([.,][0-9]+|[0-9] ?%|[.,][0-9]+ ?%)")
 # Heads of a column that can only name the nodes.
 NAME_HEADS = ("node", "nodes", "node_id", "node id", "id", "name", "vertex", "index", "")
-
-
-class Nodes(Protocol):
-    """The part of a graph that signals and labels need, in main memory or on a GPU."""
-
-    @property
-    def n_nodes(self) -> int: ...
-    @property
-    def names(self) -> Sequence[Hashable]: ...
-    @property
-    def named(self) -> bool: ...
-    @property
-    def attributes(self) -> Mapping[str, Any]: ...
 
 
 def is_attribute(signal: Any, graph: Nodes) -> bool:
@@ -106,9 +99,10 @@ def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, partial:
     by_form = {str(name).casefold(): name for name in missing}
     alike = [(label, get_close_matches(str(label).casefold(), by_form, 1)) for label in extra[:MOST_EXTRA]]
     close = [f"{shown(label)} may be {shown(by_form[found[0]])}" for label, found in alike if found]
-    if close:
+    numbers = all(str(name).isdigit() for name in (*missing, *extra))  # which may be a signal
+    if close and not numbers:
         advice += f" ({', '.join(close[:3])})"
-    elif len(missing) == len(extra) and not named:
+    elif len(missing) == len(extra) and (numbers or not named):
         advice = f"use the graph's own names, or {argument('nodes', 'order')} if the rows follow the graph's order"
     if partial and not named:
         advice = "use the graph's own names, or give a plain list to go by row order"
@@ -197,7 +191,7 @@ def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None
     cells = table.cells(0)
     matches = _names_nodes(cells, graph)
     if table.index is not None and matches and _names_nodes(table.index, graph):
-        return 0 if list(map(str, cells)) == list(map(str, table.index)) else None  # refused where they disagree
+        matches = list(map(str, cells)) == list(map(str, table.index))  # else ``_refuse_other_names`` refuses
     if matches or table.index is not None:
         return 0 if matches else None
     text = table.numbers[0] is None
@@ -213,14 +207,7 @@ def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None
     if not text and not (whole and (distinct or nearly)):
         return None
     if 2 * sum(str(cell) in known for cell in cells) >= len(cells):
-        try:
-            order_of(cells, graph, lines=table.lines)
-        except UnknownNameError as problem:
-            if text:
-                raise
-            order = f"or say {argument('nodes', 'order')} if {shown(table.labels[0])} is a signal in the graph's order"
-            raise UnknownNameError(f"{str(problem).rstrip('.')}; {order}.") from None
-        return 0
+        return 0  # names with mistakes, which ``order_of`` lists
     head = f" ({shown(table.labels[0])})" if table.named else ""
     raise UnknownNameError(
         f"The first column of {source}{head} holds {some_names(cells)}, and the graph's nodes are "

@@ -2,8 +2,8 @@
 
 ``raw``
     what every reader returns.
-``files``, ``tables``
-    opening files and the checks before a byte is used; tables of text.
+``files``
+    opening files and the checks before a byte is used; arrays of numpy and tables of text.
 ``graph_files``, ``edge_tables``, ``signal_files``
     the formats of files.
 ``arrays``, ``objects``, ``signal_objects``

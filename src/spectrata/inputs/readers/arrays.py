@@ -15,27 +15,22 @@ ACCEPTED = (
 
 
 def module(obj: Any) -> str:
-    """The library an object comes from."""
     return type(obj).__module__.partition(".")[0]
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether this is a torch tensor, or behaves like one."""
     return hasattr(obj, "detach") and hasattr(obj, "numpy")
 
 
 def is_sparse(obj: Any) -> bool:
-    """Whether this is a scipy sparse matrix or array, or behaves like one."""
     return hasattr(obj, "tocoo") and hasattr(obj, "nnz")
 
 
 def is_dataset(obj: Any) -> bool:
-    """Whether this is an xarray.Dataset, told without importing xarray."""
     return module(obj) == "xarray" and type(obj).__name__ == "Dataset"
 
 
 def is_labelled(obj: Any) -> bool:
-    """Whether this is a table or array with labels of its own."""
     return module(obj) in ("pandas", "xarray")
 
 
@@ -66,8 +61,8 @@ def to_numpy(obj: Any) -> np.ndarray:
 def edge_rows(array: np.ndarray) -> np.ndarray:
     """(E, 2) of any numeric type -> int64 rows, or an error that names the first bad edge."""
     if array.dtype.kind not in "iuf":
-        words = f"Edges are integer rows counted from 0, not {array.dtype}"
-        raise GraphTypeError(f"{words}; for nodes with names give a networkx graph.")
+        advice = "for nodes with names give a networkx graph"
+        raise GraphTypeError(f"Edges are integer rows counted from 0, not {array.dtype}; {advice}.")
     if array.dtype.kind != "u" or array.itemsize >= 8:
         fine = array >= 0
         # Beyond 2**62 the sort keys of edges would overflow. Small integers are not asked: they cannot, and numpy
@@ -110,8 +105,7 @@ def from_edges(edges: Any, asked: Asked = PLAIN) -> RawGraph:
         edge_rows(array)  # refuses what has no order
         by_row, by_column = (np.sort(np.sort(pairs, axis=1), axis=0) for pairs in (array, array.T))
         if not is_tensor(edges) and not np.array_equal(by_row, by_column):
-            words = "A 2 x 2 edges= could hold its edges as rows or as columns"
-            raise AmbiguousGraphError(f"{words}; give a list of tuples, such as edges=[(0, 1), (2, 3)].")
+            raise AmbiguousGraphError("A 2 x 2 edges= may hold edges as rows or columns; give a list of tuples.")
         return open_ended(edge_rows(array.T))
     return open_ended(edge_rows(array if array.shape[1] == 2 else array.T))
 
@@ -135,8 +129,8 @@ def from_entries(rows: np.ndarray, columns: np.ndarray, values: np.ndarray, n_no
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         where = (int(rows[bad[0]]), int(columns[bad[0]]))
-        words = f"The adjacency matrix has {len(bad)} NaN or infinite entries, the first at {where}"
-        raise GraphTypeError(f"{words}; put 0 where there is no edge.")
+        found = f"{len(bad)} NaN or infinite entries, the first at {where}"
+        raise GraphTypeError(f"The adjacency matrix has {found}; put 0 where there is no edge.")
     present = values != 0
     edges = np.stack([rows[present], columns[present]], axis=1).astype(np.int64)
     return RawGraph(edges, n_nodes, form="matrix", **weight_column(values[present]))
@@ -163,11 +157,10 @@ def from_array(obj: Any, asked: Asked = PLAIN) -> RawGraph:
     if array.size == 0:
         raise EmptyGraphError("The graph is empty; a spectrum needs at least two nodes and an edge.")
     if array.shape == (2, 2):
-        words = "A 2 x 2 array could be an adjacency matrix or two edges"
-        raise AmbiguousGraphError(f"{words}; say which with adjacency= or edges=.")
+        raise AmbiguousGraphError("A 2 x 2 array may be a matrix or two edges; say which with adjacency= or edges=.")
     if array.ndim == 2 and array.shape[0] == array.shape[1]:
         return from_dense(array)
     if array.ndim == 2 and (2 in array.shape or (array.shape[1] == 3 and asked.third_column)):
         return from_edges(obj, asked)
-    words = "is neither a square adjacency matrix nor edges (E, 2) or (2, E); give one of these"
-    raise GraphTypeError(f"An array of shape {array.shape} {words}.")
+    forms = "a square adjacency matrix, or edges (E, 2) or (2, E)"
+    raise GraphTypeError(f"An array of shape {array.shape} is no graph; give {forms}.")

@@ -8,6 +8,7 @@ nodes' names above, beside, or both. Three columns that could be both are refuse
 import io
 import re
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,10 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import FileFormatError, shown, warn
+from spectrata.inputs.readers import files
 from spectrata.inputs.readers.arrays import from_dense
-from spectrata.inputs.readers.files import is_number, number, parsing, problem, read_utf8, suffix
 from spectrata.inputs.readers.objects import from_networkx
 from spectrata.inputs.readers.raw import NO_COLUMNS, Asked, Columns, RawGraph
-from spectrata.inputs.readers.tables import SPACES, TextTable, parse, separator_of
 
 # A header is recognised by what its first two cells are called.
 _HEADER = re.compile(
@@ -37,7 +37,7 @@ def _with_attributes(path: Path, data: bytes) -> RawGraph:
     """Edges with their attributes as networkx writes them: a third column such as {} or {'weight': 2.0}."""
     import networkx as nx
 
-    with parsing(path, "networkx cannot read the edges' attributes ({})."):
+    with files.parsing(path, "networkx cannot read the edges' attributes ({})."):
         graph = nx.parse_edgelist(data.decode().split("\n"), nodetype=str, create_using=nx.MultiGraph)
     raw = from_networkx(graph)
     names, rows = _numbered([str(name) for name in raw.names or ()], raw.edges.ravel())
@@ -47,45 +47,50 @@ def _with_attributes(path: Path, data: bytes) -> RawGraph:
 
 def read_edge_table(path: Path, asked: Asked) -> RawGraph:
     """Read columns separated by commas, semicolons or tabs in .csv and .tsv, by blanks or tabs in other files."""
-    data = read_utf8(path)
-    separator = separator_of(path, data) if suffix(path) in (".csv", ".tsv") else SPACES
-    if separator == SPACES and (b"#" in data or b"%" in data):  # comments become blank, their lines stay
+    data = files.read_utf8(path)
+    separator = files.separator_of(path, data) if files.suffix(path) in (".csv", ".tsv") else files.SPACES
+    if separator == files.SPACES and (b"#" in data or b"%" in data):  # comments become blank, their lines stay
         data = re.sub(rb"(?m)^[ \t]*[#%][^\r\n]*|[ \t]#[^\r\n]*", b"", data)
-    if separator == SPACES and b"{" in data and re.search(rb"[ \t]\{[^\n]*\}\s*(?:\n|\Z)", data):
+    if separator == files.SPACES and b"{" in data and re.search(rb"[ \t]\{[^\n]*\}\s*(?:\n|\Z)", data):
         return _with_attributes(path, data)
     pairs = None if asked.layout == "adjacency" else _whole_pairs(data, separator)
     if pairs is not None:
         del data  # of the size of the edges themselves
-        names, rows = _numbered_rows(pairs)
-        return RawGraph(rows, len(names), tuple(names.tolist()), open_ended=True)
+        whole, rows = _numbered_rows(pairs)
+        return RawGraph(rows, len(whole), tuple(whole.tolist()), open_ended=True)
     table = _parsed(path, data, separator)
     comments = table.cells[0].str.startswith("#")
     if comments.any():
         table = replace(table, cells=table.cells[~comments])
-    rows, width = table.cells.shape
-    lines = table.cells.to_numpy(dtype=object).tolist() if asked.layout != "edges" and rows <= width + 1 else []
+    height, width = table.cells.shape
+    lines = table.cells.to_numpy(dtype=object).tolist() if asked.layout != "edges" and height <= width + 1 else []
     for line in lines:
         while line and not line[-1]:
             line.pop()
     square = _square(lines)
     if asked.layout == "adjacency" and square is None:
-        raise problem(path, "this is not a square of numbers, with or without names; for a list of edges use edges=.")
+        raise files.problem(path, "this is not a square of numbers; for a list of edges use edges=.")
     if square is not None and (asked.layout == "adjacency" or _is_matrix(path, lines, *square)):
-        return _from_square(path, *square)
-    spaced = "separate the columns by spaces, or name a comma-separated file .csv"
-    return _from_lines(table, spaced if separator == SPACES else "keep the columns source, target and perhaps weight")
+        ids, numbers = square
+        if "" in ids:
+            raise files.problem(path, f"node {ids.index('') + 1} has no name; give every node one.")
+        names = tuple(map(int, ids)) if _whole(ids) else tuple(ids)
+        return replace(from_dense(numbers), names=names or None)
+    advice = "keep the columns source, target and perhaps weight"
+    if separator == files.SPACES:
+        advice = "separate the columns by spaces, or name a comma-separated file .csv"
+    return _from_lines(table, advice)
 
 
-def _parsed(path: Path, data: bytes, separator: str) -> TextTable:
+def _parsed(path: Path, data: bytes, separator: str) -> files.TextTable:
     """The cells of a table; a large one mostly has the columns of its first line, and reading more takes longer."""
     if len(data) > _LARGE:
-        try:
-            return parse(path, data, separator, 2)
-        except FileFormatError:  # a longer line: refused below, or one with a weight
-            pass
+        with suppress(FileFormatError):  # a longer line: refused below, or one with a weight
+            return files.parse_table(path, data, separator, 2)
     # Three columns for an edge and its weight; one more than the first line, where R leaves the corner out.
     first = data.lstrip().partition(b"\n")[0]
-    return parse(path, data, separator, max(4, 1 + len(first.split()), 2 + max(map(first.count, (b",", b";", b"\t")))))
+    marks = max(map(first.count, (b",", b";", b"\t")))
+    return files.parse_table(path, data, separator, max(4, 1 + len(first.split()), 2 + marks))
 
 
 # ---- pairs of whole numbers, which are most large files
@@ -93,14 +98,15 @@ def _parsed(path: Path, data: bytes, separator: str) -> TextTable:
 
 def _whole_pairs(data: bytes, separator: str) -> np.ndarray | None:
     """The edges of lines of two whole numbers in plain form; None for any other text."""
-    marks = b" \t\r\n" if separator == SPACES else b"\r\n" + separator.encode()
+    marks = b" \t\r\n" if separator == files.SPACES else b"\r\n" + separator.encode()
     # 007 is not 7. A part is looked at first: all of a large file takes a second.
     if not data.strip() or any(
         part.translate(None, marks + b"0123456789") or re.search(rb"\b0\d", part) for part in (data[:_CHUNK], data)
     ):
         return None
     try:  # a small file does not wait for pandas
-        edges = np.loadtxt(io.BytesIO(data), np.int64, delimiter=None if separator == SPACES else separator, ndmin=2)
+        mark = None if separator == files.SPACES else separator
+        edges = np.loadtxt(io.BytesIO(data), np.int64, delimiter=mark, ndmin=2)
     except (ValueError, OverflowError):  # rows of other lengths, numbers beyond 64 bits
         return None
     return edges if edges.shape[1] == 2 and len(edges) > 1 and edges.max() < 10**18 else None
@@ -136,7 +142,7 @@ def _numbered(names: list[str], codes: np.ndarray) -> tuple[tuple[Hashable, ...]
 # ---- lists of edges
 
 
-def _from_lines(table: TextTable, advice: str) -> RawGraph:
+def _from_lines(table: files.TextTable, advice: str) -> RawGraph:
     import pandas as pd
 
     cells, header = table.cells, []
@@ -147,7 +153,7 @@ def _from_lines(table: TextTable, advice: str) -> RawGraph:
         table = replace(table, cells=cells[1:])
         cells, joined = table.cells, joined[1:]
     if not len(cells):
-        raise problem(table.path, "the file lists no edge.")
+        raise files.problem(table.path, "the file lists no edge.")
     whole = bool(joined.all())
     ends = cells if whole else cells[joined]
     codes, texts = pd.factorize(pd.concat([ends[0], ends[1], cells[0][~joined]], ignore_index=True))
@@ -162,7 +168,7 @@ def _from_lines(table: TextTable, advice: str) -> RawGraph:
     return RawGraph(rows, len(names), names, open_ended=True, columns=columns, weight=weight)
 
 
-def _check_lines(table: TextTable, joined: np.ndarray, codes: np.ndarray, n_header: int, advice: str) -> None:
+def _check_lines(table: files.TextTable, joined: np.ndarray, codes: np.ndarray, n_header: int, advice: str) -> None:
     """Refuse lines that are neither an edge, with a weight perhaps, nor the name of an isolated node."""
     cells = table.cells
     filled = (cells != "").sum(axis=1).to_numpy()
@@ -176,7 +182,7 @@ def _check_lines(table: TextTable, joined: np.ndarray, codes: np.ndarray, n_head
         raise table.problem(f"{words}. A line with a single name adds an isolated node.", row)
 
 
-def _header(table: TextTable, lines: Any) -> list[str]:
+def _header(table: files.TextTable, lines: Any) -> list[str]:
     """The first line where it names the columns, else nothing; refuse it where it could be both."""
     first = [str(cell) for cell in lines.iloc[0]]
     while not first[-1]:
@@ -189,24 +195,18 @@ def _header(table: TextTable, lines: Any) -> list[str]:
     if any(map(_WHOLE.fullmatch, first[:2])) or body[[0, 1]].isin(first[:2]).any(axis=None) or not (words or len(body)):
         return []
     # Without a header a third column holds weights; a word that stands there once names the column.
-    if words or (len(first) > 2 and not is_number(first[2]) and not (body[2] == first[2]).any()):
+    if words or (len(first) > 2 and not files.is_number(first[2]) and not (body[2] == first[2]).any()):
         return first
     if _WHOLE.fullmatch(body[0].iloc[0]) and _whole(body[0].tolist()) and _whole(body[1].tolist()):
-        raise table.problem(
-            f"the line {shown(' '.join(first))} could be a header or an edge, since all other names are whole numbers; "
-            "call the columns source and target, or remove the line.",
-            0,
-        )
+        line = f"the line {shown(' '.join(first))} could be a header or an edge"
+        raise table.problem(f"{line}; call the columns source and target, or remove the line.", 0)
     if len(body) > 1 and len(first) == 2:
-        names = " and ".join(map(shown, first))
-        warn(
-            f"{table.path.name}, line 1 is read as an edge between {names}, which stand on no other line; if it is a "
-            "header, call the columns source and target, or remove the line."
-        )
+        line = f"{table.path.name}, line 1 is read as an edge between {shown(first[0])} and {shown(first[1])}"
+        warn(f"{line}; if it is a header, call the columns source and target, or remove the line.")
     return []
 
 
-def _columns(lines: TextTable, header: list[str]) -> tuple[Columns, str | None]:
+def _columns(lines: files.TextTable, header: list[str]) -> tuple[Columns, str | None]:
     """The columns after the two ends, and the one that holds the weights."""
     names = [name or f"column {place}" for place, name in enumerate(header[2:], start=3)]
     if len(header) < 3:
@@ -218,9 +218,9 @@ def _columns(lines: TextTable, header: list[str]) -> tuple[Columns, str | None]:
         """Numbers as an array where all cells are plain ones, else a list with None for empty cells."""
         texts = lines.cells[2 + names.index(name)].tolist()
         try:
-            return np.array([number(text) for text in texts])
+            return np.array([files.number(text) for text in texts])
         except ValueError:
-            return [(number(text) if is_number(text) else text) if text else None for text in texts]
+            return [(files.number(text) if files.is_number(text) else text) if text else None for text in texts]
 
     weight = next((name for name in names if _WEIGHT.fullmatch(name)), names[0] if len(names) == 1 else None)
     held = [] if weight is None else read(weight)
@@ -236,46 +236,37 @@ def _columns(lines: TextTable, header: list[str]) -> tuple[Columns, str | None]:
 # ---- adjacency matrices
 
 
-def _square(table: list[list[str]]) -> tuple[list[str] | None, np.ndarray] | None:
-    """Names and numbers of a table that is square but for names above, beside, or both; None otherwise."""
+def _square(table: list[list[str]]) -> tuple[list[str], np.ndarray] | None:
+    """Names, if any, and numbers of a table that is square but for names above, beside, or both; None otherwise."""
     if len(table) > 1 and len(table[0]) == len(table[1]) - 1 == len(table) - 1:
         table = [["", *table[0]], *table[1:]]  # R leaves the corner out
     if len({len(cells) for cells in table}) != 1:
         return None
     for above, beside in ((0, 0), (1, 1), (1, 0), (0, 1)):
         body = [cells[beside:] for cells in table[above:]]
-        if 2 <= len(body) == len(body[0]) and all(is_number(cell) for cells in body for cell in cells):
+        if 2 <= len(body) == len(body[0]) and all(files.is_number(cell) for cells in body for cell in cells):
             break
     else:
         return None
     left = [cells[0] for cells in table[above:]]
     names = table[0][beside:] if above else left if beside else []
-    numbered = above != beside and any(map(is_number, names))
+    numbered = above != beside and any(map(files.is_number, names))
     if (above and beside and names != left) or (numbered and not (_whole(names) and len(set(names)) == len(names) > 2)):
         return None
-    return names or None, np.array([[number(cell) for cell in cells] for cells in body])
+    return names, np.array([[files.number(cell) for cell in cells] for cells in body])
 
 
-def _is_matrix(path: Path, lines: list[list[str]], names: list[str] | None, numbers: np.ndarray) -> bool:
+def _is_matrix(path: Path, lines: list[list[str]], names: list[str], numbers: np.ndarray) -> bool:
     """Whether a square is a matrix rather than a list of edges; refuse it where both are likely."""
     width = len(lines[-1])
     if not lines[0][0] or len(lines[0]) < width or len(lines) == width == len(numbers) + 1:
         return True  # names above and beside that agree
     edges = all(_HEADER.fullmatch(cell) for cell in lines[0][:2])
-    if width < 3 or (width == 3 and (edges or (names and all(map(is_number, names))))):
+    if width < 3 or (width == 3 and (edges or (names and all(map(files.is_number, names))))):
         return False
     if not edges and width > 3:
         return True
     if not np.array_equal(numbers, numbers.T):
         return False
     both = f"this could be an adjacency matrix of {len(numbers)} nodes or a list of edges"
-    raise problem(path, f"{both}; say which with adjacency= or edges=.")
-
-
-def _from_square(path: Path, names: Sequence[str] | None, numbers: np.ndarray) -> RawGraph:
-    raw = from_dense(numbers)
-    if names is None:
-        return raw
-    if "" in names:
-        raise problem(path, f"node {list(names).index('') + 1} has no name; give every node one.")
-    return replace(raw, names=tuple(map(int, names)) if _whole(names) else tuple(names))
+    raise files.problem(path, f"{both}; say which with adjacency= or edges=.")

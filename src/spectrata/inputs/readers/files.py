@@ -1,22 +1,32 @@
-"""Opening files: the checks that every reader makes before a byte is used."""
+"""Opening files: the checks that every reader makes before a byte is used; arrays of numpy and tables of text."""
 
 import codecs
+import csv
+import io
 import json
 import os
+import re
 import sys
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectrata.errors import FileFormatError, MemoryEstimateError, SpectrataError, missing_extra, shortened, shown
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 MAX_BYTES = 4 * 2**30  # of one file or array: more is a mistake or an attack, and belongs into another format
 _MAX_HEADER = 10_000  # bytes, ample for any plain array and little enough to search
+SPACES = r"\s+"  # what pandas calls runs of blanks and tabs
+DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
+MOST_COLUMNS = 100_000  # pandas takes seconds for so many, and minutes for more
 _MOST_LISTED = 8  # names in a message
 
 
@@ -40,7 +50,6 @@ def number(cell: str) -> float:
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell holds a decimal number."""
     try:
         number(cell)
     except ValueError:
@@ -66,8 +75,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Path]:
     except SpectrataError:
         raise
     except MemoryError:
-        words = f"{shortened(path.name)}: what it holds does not fit into memory; give a smaller file."
-        raise MemoryEstimateError(words) from None
+        raise MemoryEstimateError(f"{shortened(path.name)} does not fit into memory; give a smaller file.") from None
     except RecursionError:
         raise problem(path, "the file is nested too deeply.") from None
     except (OSError, ValueError) as error:
@@ -172,8 +180,7 @@ class Npz:
         """A list of names: text or whole numbers."""
         array = self[key]
         if array.dtype.kind not in "Uiu" or array.ndim != 1:
-            words = f"{key!r} is a list of text or whole numbers, not {array.dtype} of shape {array.shape}."
-            raise problem(self.path, words)
+            raise problem(self.path, f"{key!r} is a list of text or whole numbers, not {array.dtype} {array.shape}.")
         return tuple(array.tolist())
 
 
@@ -209,3 +216,76 @@ def read_sparse(npz: Npz, prefix: str = "") -> Any:
         if (np.diff(matrix.indptr) < 0).any():
             raise ValueError("row pointers decrease")
         return matrix
+
+
+# ---- tables of text, read by pandas as text: an id such as 007 or NA stays what it is
+
+
+@dataclass(frozen=True, eq=False)
+class TextTable:
+    """The cells of a file as text; those that a short row lacks are empty."""
+
+    path: Path
+    cells: "pd.DataFrame"  # row labels count the lines of the file
+
+    @property
+    def lines(self) -> list[int]:
+        """The line of each row in the file, counted from 1."""
+        return [row + 1 for row in self.cells.index]
+
+    def problem(self, message: str, row: int) -> FileFormatError:
+        """The error for one row of ``cells``, with its line in the file."""
+        return problem(self.path, message, int(self.cells.index[row]) + 1)
+
+    def refused(self, column: int, advice: str) -> FileFormatError:
+        """The error for the first cell of a column that is not a number."""
+        row, cell = next((row, cell) for row, cell in enumerate(self.cells[column]) if not is_number(cell))
+        if DECIMAL_COMMA.fullmatch(cell):
+            advice = f"write decimals with a point, as in {cell.replace(',', '.')}"
+        what = f"{shown(cell)} is not a number" if cell else "a cell is empty"
+        return self.problem(f"{what} (column {column + 1}); {advice if cell else 'fill or drop it'}.", row)
+
+
+def read_columns(path: Path) -> TextTable:
+    """Read columns separated by commas, semicolons or tabs; rows without a filled cell are dropped."""
+    data = read_utf8(path)
+    return parse_table(path, data, separator_of(path, data))
+
+
+def separator_of(path: Path, data: bytes) -> str:
+    """The mark between the columns of a table: a tab in .tsv, else a comma, or a semicolon where there is no comma."""
+    first = data.partition(b"\n")[0]
+    separates = re.search(rb"(?<!\d),|,(?!\d)", first)  # not a decimal comma
+    return "\t" if suffix(path) == ".tsv" else ";" if b";" in first and not separates else ","
+
+
+def parse_table(path: Path, data: bytes, separator: str, least: int = 0) -> TextTable:
+    """Cells of a text with as many columns as its first line, at least ``least``; longer lines are refused."""
+    import pandas as pd
+
+    # The cells of the first line that is not blank.
+    found = re.search(rb"\S[^\r\n]*", data)
+    top = b"" if found is None else data[data.rfind(b"\n", 0, found.start()) + 1 : found.end()]
+    mark = separator.encode()
+    count = len(top.split()) if separator == SPACES else 1 + re.sub(rb'"[^"]*"', b"", top).count(mark)
+    width = max(least, count, 1)
+    if width > MOST_COLUMNS:
+        raise problem(path, f"the table has {width} columns, more than {MOST_COLUMNS}; save it as .npz or .parquet.")
+    quoting = csv.QUOTE_NONE if separator == SPACES else csv.QUOTE_MINIMAL
+    form = {"sep": separator, "quoting": quoting, "dtype": str, "keep_default_na": False, "skip_blank_lines": False}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # pandas would drop what does not fit
+            cells = pd.read_csv(io.BytesIO(data), header=None, names=range(width), index_col=False, **form)
+    except (pd.errors.ParserError, pd.errors.ParserWarning, OverflowError) as error:
+        longer = re.search(r"fields in line (\d+), saw (\d+)", str(error))
+        if longer is not None:
+            first = width if width > least else "fewer"
+            raise problem(path, f"the row has {longer[2]} columns, the first one {first}.", int(longer[1])) from None
+        opened = re.search(r"starting at row (\d+)", str(error))
+        line = None if opened is None else int(opened[1]) + 1
+        raise problem(path, "the table is damaged: a quote is not closed.", line) from None
+    if separator != SPACES and (b" " in data or b"\t" in data or not data.isascii()):  # such as hard spaces
+        cells = cells.apply(lambda column: column.str.strip())
+    filled = (cells != "").any(axis=1)
+    return TextTable(path, cells if filled.all() else cells[filled])

@@ -108,11 +108,7 @@ def _read_matrix_market(path: Path) -> RawGraph:
     data = _unzipped(path) if files.suffix(path) == ".mtx.gz" else files.read_utf8(path)
     data = data.rstrip() + b"\n"  # scipy reads past the end where the last line is not closed
     with files.parsing(path, "the Matrix Market data is damaged ({})."):
-        rows, columns, claimed, layout, field, symmetry = mminfo(io.BytesIO(data))
-        if field == "complex" or symmetry == "hermitian":
-            raise files.problem(path, f"it is {field} {symmetry}; an adjacency matrix is real, integer or pattern.")
-        if rows != columns:
-            raise files.problem(path, f"an adjacency matrix is square, not of shape {(rows, columns)}.")
+        rows, _, claimed, layout, field, _ = mminfo(io.BytesIO(data))
         if claimed > len(data) or too_many_nodes(rows, claimed):
             raise files.problem(path, f"it claims {rows} rows and {claimed} entries, more than the file holds.")
         # scipy skips what it does not understand, so that pandas reads every line first: sizes, then entries.

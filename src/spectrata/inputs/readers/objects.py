@@ -21,8 +21,8 @@ def recognise(graph: Any, asked: Asked) -> RawGraph:
     if hasattr(graph, "data_vars"):
         raise OptionError("This is a result, not a graph; give the graph, or a Stratification of it.")
     if arrays.is_labelled(graph):
-        advice = "use networkx.from_pandas_edgelist or from_pandas_adjacency first, or pass its .to_numpy()"
-        raise GraphTypeError(f"Cannot read a graph from {kind(graph)}, whose labels would be lost; {advice}.")
+        advice = "use networkx.from_pandas_edgelist or from_pandas_adjacency, or give its .to_numpy()"
+        raise GraphTypeError(f"Cannot read a graph from {kind(graph)}; {advice}.")
     if asked.layout == "edges":
         return arrays.from_edges(graph, asked)
     if isinstance(graph, (np.ndarray, list, tuple)):
@@ -58,12 +58,10 @@ def _has(obj: Any, *names: str) -> bool:
 
 
 def is_dgl(obj: Any) -> bool:
-    """Whether this is a graph of DGL, known by its methods."""
     return callable(getattr(obj, "num_nodes", None)) and callable(getattr(obj, "edges", None))
 
 
 def is_anndata(obj: Any) -> bool:
-    """Whether this is an AnnData, known by its parts."""
     return _has(obj, "obsp", "obsm", "obs_names", "var_names", "X")
 
 

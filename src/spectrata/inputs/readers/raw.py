@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -34,7 +35,7 @@ def kind(obj: Any) -> str:
 
 
 class Columns(Mapping[str, Any]):
-    """Values per node or per edge, by name, each read when asked for; a pickle has them only with ``keep``.
+    """Values per node or per edge, by name, each read when asked for; a pickle has only records to ``keep``.
 
     ``names`` lists the names, ``read`` gives the values of one, None where a node or edge has none, and ``labels`` the
     names of the columns of a value that is a table.
@@ -46,15 +47,17 @@ class Columns(Mapping[str, Any]):
         self,
         names: Callable[[], Iterable[str]] = tuple,
         read: Callable[[str], Any] = str,
-        keep: bool = False,
         labels: Callable[[str], Sequence[Any] | None] = lambda name: None,
     ) -> None:
-        self._list, self.read, self._keep, self.labels = names, read, keep, labels
+        self._list, self.read, self.labels = names, read, labels
+        self._kept: Sequence[Mapping[Any, Any]] | None = None
 
     @classmethod
     def of(cls, records: Sequence[Mapping[Any, Any]], keep: bool = False) -> "Columns":
         """Columns of a list of dictionaries, one per node or edge."""
-        return cls(partial(_keys, records), partial(_values, records), keep)
+        columns = cls(lambda: chain.from_iterable(records), lambda name: [record.get(name) for record in records])
+        columns._kept = records if keep else None
+        return columns
 
     @cached_property
     def _names(self) -> dict[str, None]:
@@ -75,15 +78,7 @@ class Columns(Mapping[str, Any]):
         return len(self._names)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Columns, (self._list, self.read, True) if self._keep else ()
-
-
-def _keys(records: Sequence[Mapping[Any, Any]]) -> Iterator[str]:
-    return (key for record in records for key in record)
-
-
-def _values(records: Sequence[Mapping[Any, Any]], name: str) -> list[Any]:
-    return [record.get(name) for record in records]
+        return (Columns, ()) if self._kept is None else (Columns.of, (self._kept, True))
 
 
 NO_COLUMNS = Columns()
@@ -113,8 +108,7 @@ class RawGraph:
         try:
             return any(weight is not None and bool(weight != 1) for weight in values)
         except (TypeError, ValueError):
-            words = "An edge's weight is an array, not a number; remove it, or give one number per edge."
-            raise GraphTypeError(words) from None
+            raise GraphTypeError("An edge's weight is an array; remove it, or give one number per edge.") from None
 
 
 def too_many_nodes(n_nodes: int, n_edges: int) -> bool:
@@ -169,7 +163,6 @@ class RawTable:
     lines: Sequence[int] | None = None  # of the rows in their file
 
     def cells(self, place: int) -> list[Any]:
-        """The values of a column as they stand."""
         return cells_of(self.frame.iloc[:, place])
 
 

@@ -15,7 +15,6 @@ from spectrata.errors import FLAGS, argument, shortened
 from spectrata.inputs.readers import files
 from spectrata.inputs.readers.raw import RawSignal, RawTable
 from spectrata.inputs.readers.signal_objects import from_pandas, to_signal_array
-from spectrata.inputs.readers.tables import DECIMAL_COMMA, SPACES, TextTable, parse, read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,10 +90,10 @@ def _read_table(path: Path, names: Collection[Hashable] = ()) -> RawTable:
 
 
 def _headed(
-    path: Path, header: Callable[[TextTable, Collection[Hashable]], list[str]], nodes: Collection[Hashable]
-) -> tuple[TextTable, list[str]]:
+    path: Path, header: Callable[[files.TextTable, Collection[Hashable]], list[str]], nodes: Collection[Hashable]
+) -> tuple[files.TextTable, list[str]]:
     """The rows of a table, and its header where it has one."""
-    table = read_columns(path)
+    table = files.read_columns(path)
     names = header(table, nodes) if len(table.cells) else []
     rows = replace(table, cells=table.cells.iloc[1:]) if names else table
     if not len(rows.cells):
@@ -102,7 +101,7 @@ def _headed(
     return rows, names
 
 
-def _header(table: TextTable, names: Collection[Hashable]) -> list[str]:
+def _header(table: files.TextTable, names: Collection[Hashable]) -> list[str]:
     """The first line where it names the columns, else nothing."""
     cells = [str(cell) for cell in table.cells.iloc[0]]
     if len(cells) == 1:
@@ -113,20 +112,20 @@ def _header(table: TextTable, names: Collection[Hashable]) -> list[str]:
     return cells if any(cell and not files.is_number(cell) for cell in cells[1:]) and not is_row else []
 
 
-def _names_columns(table: TextTable, names: Collection[Hashable]) -> bool:
+def _names_columns(table: files.TextTable, names: Collection[Hashable]) -> bool:
     """Whether the first cell of the first line is no node, and those of all others are."""
     first, *others = table.cells[0].tolist()
     return bool(others) and first not in names and set(others) <= set(names)
 
 
-def _column(table: TextTable, column: int) -> np.ndarray | None:
+def _column(table: files.TextTable, column: int) -> np.ndarray | None:
     """The numbers of a column, or None for one of text; refuse a column of numbers with other cells among them."""
     cells = table.cells[column].tolist()
     try:
         return np.array([files.number(cell) for cell in cells])
     except ValueError:
         alone = table.cells.shape[1] == 1
-        known = sum(files.is_number(cell) or DECIMAL_COMMA.fullmatch(cell) is not None for cell in cells)
+        known = sum(files.is_number(cell) or files.DECIMAL_COMMA.fullmatch(cell) is not None for cell in cells)
         if (column or alone) and known > (0 if alone else len(cells) / 2):
             raise table.refused(column, _ADVICE) from None
         return None
@@ -136,12 +135,12 @@ def _read_word_vectors(path: Path) -> RawSignal:
     """word2vec's text format, with its line "count length" or, as GloVe writes it, without."""
     data = files.read_utf8(path)
     stated = re.match(rb"\s*([0-9]{1,12})[ \t]+([0-9]{1,9})[ \t]*(?:\r\n|\r|\n)", data)
-    table = parse(path, data if stated is None else b"\n" + data[stated.end() :], SPACES)
+    table = files.parse_table(path, data if stated is None else b"\n" + data[stated.end() :], files.SPACES)
     if stated is not None:
         count, length = int(stated[1]), int(stated[2])
         # A first line "3 1" may also be node 3 with the value 1.
         if table.cells.shape[1] != 1 + length or (length == 1 and len(table.cells) != count):
-            table = parse(path, data, SPACES)
+            table = files.parse_table(path, data, files.SPACES)
         elif len(table.cells) != count:
             raise files.problem(path, f"the first line promises {count} vectors, the file has {len(table.cells)}.", 1)
     if not len(table.cells) or table.cells.shape[1] < 2:
@@ -262,7 +261,7 @@ def read_label_table(path: Path, nodes: Collection[Hashable] = ()) -> "pd.DataFr
     return cells
 
 
-def _label_header(table: TextTable, nodes: Collection[Hashable]) -> list[str]:
+def _label_header(table: files.TextTable, nodes: Collection[Hashable]) -> list[str]:
     """The first line where it names the columns of a table of labels, else nothing."""
     columns = table.cells.to_numpy().T.tolist()
     names = [cell for cell, *_ in columns]

@@ -10,14 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import (
-    MemoryEstimateError,
-    NodeCountError,
-    SignalTypeError,
-    SignalValueError,
-    UnknownNameError,
-    shown,
-)
+from spectrata.errors import MemoryEstimateError, SignalTypeError, SignalValueError, UnknownNameError, shown
 from spectrata.inputs.readers.arrays import is_labelled, is_sparse, is_tensor, module, plain_array
 from spectrata.inputs.readers.files import MAX_BYTES, listed
 from spectrata.inputs.readers.objects import is_anndata
@@ -61,19 +54,18 @@ def to_signal_array(obj: Any) -> np.ndarray:
         return array
     texts = [value for value in array.ravel()[:99] if isinstance(value, (str, bytes))]
     if texts:
-        words = f"A signal holds real numbers, not text ({array.dtype}) such as {shown(str(texts[0]))}"
-        raise SignalTypeError(f"{words}; {_LABELS}.")
+        raise SignalTypeError(f"A signal holds real numbers, not text such as {shown(str(texts[0]))}; {_LABELS}.")
     if array.ndim == 0:
         raise SignalTypeError(f"Cannot read {kind(obj)} as a signal; {_GIVE}, a mapping, a table or a path.")
-    words = f"A signal holds real numbers, not {array.dtype}; convert it first"
-    raise SignalTypeError(f"{words} (complex numbers: real and imaginary parts as columns).")
+    parts = "complex numbers: real and imaginary parts as columns"
+    raise SignalTypeError(f"A signal holds real numbers, not {array.dtype}; convert it first ({parts}).")
 
 
 def _small_enough(values: Any, name: str) -> Any:
     """A table that is not too large to be made dense."""
     if is_sparse(values) and 8 * math.prod(values.shape) > MAX_BYTES:
-        words = f"{shown(name)} of shape {tuple(values.shape)} needs more than {MAX_BYTES >> 30} GiB as a signal"
-        raise MemoryEstimateError(f"{words}; choose fewer columns.")
+        most = f"more than {MAX_BYTES >> 30} GiB as a signal"
+        raise MemoryEstimateError(f"{shown(name)} of shape {tuple(values.shape)} needs {most}; choose fewer columns.")
     return values
 
 
@@ -87,8 +79,7 @@ def _from_mapping(signal: Mapping[Hashable, Any]) -> RawSignal:
     first, shape = next((label, row.shape) for label, row in rows.items())
     for label, row in rows.items():
         if row.ndim > 1:
-            words = "a mapping goes from node to number or vector, so for snapshots stack them into one array of shape"
-            raise SignalTypeError(f"The mapping holds whole arrays; {words} (T, n, d).")
+            raise SignalTypeError("The mapping holds whole arrays; for snapshots give one array of shape (T, n, d).")
         if row.shape != shape:
             words = f"node {first!r} has shape {shape}, node {label!r} has {row.shape}"
             raise SignalTypeError(f"The vectors differ in length: {words}; give every node the same number of columns.")
@@ -170,9 +161,8 @@ def _from_xarray(signal: Any) -> RawSignal:
 def attribute(name: str, attributes: Mapping[str, Any]) -> Any:
     """The values of a node attribute, or an error that lists those there are."""
     if name not in attributes:
-        held = listed(list(attributes))
-        words = f"There is no file {shown(name)} and no node attribute of that name; the graph has {held}."
-        raise UnknownNameError(words)
+        held = f"the graph has {listed(list(attributes))}"
+        raise UnknownNameError(f"There is no file {shown(name)} and no node attribute of that name; {held}.")
     return attributes[name]
 
 
@@ -195,8 +185,6 @@ def attribute_signal(
         if words:
             one = f"such as {shown(words[0])}; give one number or one vector per node"
             raise SignalTypeError(f"{what} holds text, {one}, or {_LABELS}.")
-        if len(values) != len(names):
-            raise NodeCountError(f"{what} has {len(values)} values for {len(names)} nodes; give every node one.")
         if missing := [row for row, value in enumerate(values) if value is None]:
             example = f"{len(missing)} nodes have no {shown(name)}, such as {shown(names[missing[0]])}"
             raise SignalValueError(f"{example}; give every node one, or leave those nodes out of the graph.")

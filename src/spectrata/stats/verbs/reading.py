@@ -28,10 +28,9 @@ from spectrata.errors import (
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.labels import Labels, as_labels
 from spectrata.inputs.numbers import one_of
-from spectrata.inputs.readers.files import is_number, opened, suffix
+from spectrata.inputs.readers.files import is_number, opened, read_columns, suffix
 from spectrata.inputs.readers.objects import anndata_attributes, is_anndata
 from spectrata.inputs.readers.signal_files import label_name, read_label_table
-from spectrata.inputs.readers.tables import read_columns
 from spectrata.inputs.rows import is_attribute, order_of, refuse_repeated
 from spectrata.inputs.signals import COLUMNS, DOUBLE, Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY, backend_of
