@@ -257,9 +257,6 @@ def _euclidean(signal: Signal) -> Potential:
     scale = binary_scale(largest_values(values))  # (T,)
     if (scale != 1.0).any():
         values = values / like(scale, values)[:, None, None]
-        lost = int(np.count_nonzero((signal.values != 0) & (np.abs(values) < np.finfo(float).tiny)))
-        if lost:
-            warn(f"{lost} values of the signal are more than 1e307 times smaller than its largest, and count as 0.")
     return Potential(_levelled(values), "euclidean", scale, np.zeros(len(values), dtype=bool))
 
 

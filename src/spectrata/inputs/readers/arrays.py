@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import AmbiguousGraphError, EdgeRangeError, EmptyGraphError, GraphTypeError
+from spectrata.errors import AmbiguousGraphError, EdgeRangeError, EmptyGraphError, GraphTypeError, InputError
 from spectrata.inputs.readers.raw import PLAIN, Asked, RawGraph, kind, weight_column
 
 ACCEPTED = (
@@ -48,14 +48,14 @@ def plain_array(obj: Any) -> np.ndarray:
     return np.asarray(obj.toarray() if hasattr(obj, "toarray") else obj)
 
 
-def to_numpy(obj: Any) -> np.ndarray:
+def to_numpy(obj: Any, error: type[InputError] = GraphTypeError, give: str = ACCEPTED) -> np.ndarray:
     """A plain array, or an error that says what was given."""
     if isinstance(obj, np.ma.MaskedArray) and np.ma.is_masked(obj):
-        raise GraphTypeError("The array has masked entries; fill them first, with 0 for no edge.")
+        raise error("The array has masked entries; fill them first (of a graph, with 0 for no edge).")
     try:
         return plain_array(obj)
     except (TypeError, ValueError, RuntimeError):
-        raise GraphTypeError(f"Cannot read {kind(obj)} as an array of numbers; give {ACCEPTED}.") from None
+        raise error(f"Cannot read {kind(obj)} as an array of numbers; give {give}.") from None
 
 
 def edge_rows(array: np.ndarray) -> np.ndarray:
@@ -101,13 +101,12 @@ def from_edges(edges: Any, asked: Asked = PLAIN) -> RawGraph:
     if triples or array.ndim != 2 or 2 not in array.shape:
         advice = "give only the two end columns, or weights=True where a third column holds the weights"
         raise GraphTypeError(f"Edges have shape (E, 2) or (2, E), not {array.shape}; {advice}.")
+    columns = array.shape[1] != 2  # each holds an edge
     if array.shape == (2, 2) and not tuples:
-        edge_rows(array)  # refuses what has no order
-        by_row, by_column = (np.sort(np.sort(pairs, axis=1), axis=0) for pairs in (array, array.T))
-        if not is_tensor(edges) and not np.array_equal(by_row, by_column):
+        columns = is_tensor(edges)  # an edge_index
+        if not columns:
             raise AmbiguousGraphError("A 2 x 2 edges= may hold edges as rows or columns; give a list of tuples.")
-        return open_ended(edge_rows(array.T))
-    return open_ended(edge_rows(array if array.shape[1] == 2 else array.T))
+    return open_ended(edge_rows(array.T if columns else array))
 
 
 def open_ended(edges: np.ndarray) -> RawGraph:
@@ -152,10 +151,6 @@ def from_array(obj: Any, asked: Asked = PLAIN) -> RawGraph:
     array = to_numpy(obj)
     if asked.layout == "adjacency":
         return from_dense(array)
-    if asked.layout == "edges":
-        return from_edges(array, asked)
-    if array.size == 0:
-        raise EmptyGraphError("The graph is empty; a spectrum needs at least two nodes and an edge.")
     if array.shape == (2, 2):
         raise AmbiguousGraphError("A 2 x 2 array may be a matrix or two edges; say which with adjacency= or edges=.")
     if array.ndim == 2 and array.shape[0] == array.shape[1]:

@@ -122,8 +122,7 @@ def read_utf8(path: Path) -> bytes:
         line = data.count(b"\n", 0, error.start) + 1
         raise problem(path, "the text is not UTF-8; save it as UTF-8.", line) from None
     if b"\0" in data:
-        line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise problem(path, "the file is binary, not text; check its ending.", line)
+        raise problem(path, "the file is binary, not text; check its ending.")
     return data
 
 

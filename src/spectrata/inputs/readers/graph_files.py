@@ -16,9 +16,9 @@ import numpy as np
 
 from spectrata.errors import FileFormatError, InputError, shortened, shown
 from spectrata.inputs.readers import files
-from spectrata.inputs.readers.arrays import edge_rows, from_array, from_dense, from_edges, from_sparse, open_ended
+from spectrata.inputs.readers.arrays import edge_rows, from_dense, from_edges, from_sparse, open_ended
 from spectrata.inputs.readers.edge_tables import read_edge_table
-from spectrata.inputs.readers.objects import from_networkx
+from spectrata.inputs.readers.objects import from_networkx, recognise
 from spectrata.inputs.readers.raw import PLAIN, Asked, Columns, RawGraph, as_positions, too_many_nodes
 
 # The arrays of an archive that hold weights, most wanted first.
@@ -109,6 +109,8 @@ def _read_matrix_market(path: Path) -> RawGraph:
     data = data.rstrip() + b"\n"  # scipy reads past the end where the last line is not closed
     with files.parsing(path, "the Matrix Market data is damaged ({})."):
         rows, _, claimed, layout, field, _ = mminfo(io.BytesIO(data))
+        if field == "complex":
+            raise files.problem(path, "it is complex; an adjacency matrix is real, integer or pattern.")
         if claimed > len(data) or too_many_nodes(rows, claimed):
             raise files.problem(path, f"it claims {rows} rows and {claimed} entries, more than the file holds.")
         # scipy skips what it does not understand, so that pandas reads every line first: sizes, then entries.
@@ -292,7 +294,7 @@ def _id(value: Any) -> Hashable:
 # Tables, whose meaning a caller may have to give.
 _TABLES: dict[str, Callable[[Path, Asked], RawGraph]] = {
     **dict.fromkeys((".txt", ".edgelist", ".edges", ".el", ".csv", ".tsv"), read_edge_table),
-    ".npy": lambda path, asked: from_array(files.read_npy(path), asked),
+    ".npy": lambda path, asked: recognise(files.read_npy(path), asked),
 }
 _READERS: dict[str, Callable[[Path], RawGraph]] = {
     ".npz": _read_npz,

@@ -10,14 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import MemoryEstimateError, SignalTypeError, SignalValueError, UnknownNameError, shown
-from spectrata.inputs.readers.arrays import is_labelled, is_sparse, is_tensor, module, plain_array
+from spectrata.errors import (
+    MemoryEstimateError,
+    NodeCountError,
+    SignalTypeError,
+    SignalValueError,
+    UnknownNameError,
+    shown,
+)
+from spectrata.inputs.readers.arrays import is_labelled, is_sparse, is_tensor, module, to_numpy
 from spectrata.inputs.readers.files import MAX_BYTES, listed
 from spectrata.inputs.readers.objects import is_anndata
 from spectrata.inputs.readers.raw import Columns, RawSignal, RawTable, cells_of, kind
 
 SNAPSHOT_DIMS = ("snapshot", "epoch", "layer", "step", "time")
-_GIVE = "give numbers of shape (n,), (n, d) or (T, n, d) (of PyG Data: data.x)"
+_GIVE = "numbers of shape (n,), (n, d) or (T, n, d) (of PyG Data: data.x)"
 _LABELS = "use st.homophily(graph, labels) for class labels"
 
 
@@ -42,21 +49,16 @@ def recognise_signal(signal: Any) -> RawSignal | RawTable:
 
 def to_signal_array(obj: Any) -> np.ndarray:
     """A real numeric array from an array, list, tensor or sparse matrix."""
-    if isinstance(obj, np.ma.MaskedArray) and np.ma.is_masked(obj):
-        raise SignalValueError("The signal has masked entries; fill them, or leave their nodes out of the graph.")
-    try:
-        if is_tensor(obj) and obj.is_floating_point():
-            obj = obj.double()  # numpy has no bfloat16
-        array = plain_array(obj)
-    except (TypeError, ValueError, RuntimeError):
-        raise SignalTypeError(f"Cannot read {kind(obj)} as a signal; {_GIVE}, all rows of the same length.") from None
+    if is_tensor(obj) and obj.is_floating_point():
+        obj = obj.double()  # numpy has no bfloat16
+    array = to_numpy(obj, SignalTypeError, f"{_GIVE}, all rows of the same length")
     if array.dtype.kind in "biuf":
         return array
     texts = [value for value in array.ravel()[:99] if isinstance(value, (str, bytes))]
     if texts:
         raise SignalTypeError(f"A signal holds real numbers, not text such as {shown(str(texts[0]))}; {_LABELS}.")
     if array.ndim == 0:
-        raise SignalTypeError(f"Cannot read {kind(obj)} as a signal; {_GIVE}, a mapping, a table or a path.")
+        raise SignalTypeError(f"Cannot read {kind(obj)} as a signal; give {_GIVE}, a mapping, a table or a path.")
     parts = "complex numbers: real and imaginary parts as columns"
     raise SignalTypeError(f"A signal holds real numbers, not {array.dtype}; convert it first ({parts}).")
 
@@ -185,6 +187,8 @@ def attribute_signal(
         if words:
             one = f"such as {shown(words[0])}; give one number or one vector per node"
             raise SignalTypeError(f"{what} holds text, {one}, or {_LABELS}.")
+        if len(values) != len(names):
+            raise NodeCountError(f"{what} has {len(values)} values for {len(names)} nodes; give every node one.")
         if missing := [row for row, value in enumerate(values) if value is None]:
             example = f"{len(missing)} nodes have no {shown(name)}, such as {shown(names[missing[0]])}"
             raise SignalValueError(f"{example}; give every node one, or leave those nodes out of the graph.")
