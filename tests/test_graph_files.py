@@ -124,7 +124,7 @@ class TestLists:
             ("g.csv", "a,b,1,x\n", "keep the columns"),
             ("g.txt", "", "empty"),
             ("g.txt", b"0 1\n1 \xff\xfe\n", "line 2: the text is not UTF-8"),
-            ("g.txt", b"0 1\n1 2\0\n", "line 2: the file is binary"),
+            ("g.txt", b"0 1\n1 2\0\n", "the file is binary"),
             ("g.xyz", "0 1\n", r"use one of \.txt"),
             ("graph", "0 1\n", "use one of"),
         ],

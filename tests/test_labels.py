@@ -114,7 +114,7 @@ def test_names_that_stand_twice_are_told_with_their_lines(tmp_path):
 
 def test_a_file_without_names_warns_of_the_order(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(4) % 2)
-    with pytest.warns(SpectrataWarning, match=r"a\.npy holds no names"):
+    with pytest.warns(SpectrataWarning, match=r"a\.npy. holds no names"):
         as_labels(tmp_path / "a.npy", path())
 
 

@@ -451,7 +451,7 @@ class TestRefused:
             as_signal(np.stack([VALUES, values]), NAMED)
 
     def test_masked(self) -> None:
-        with pytest.raises(SignalValueError, match="masked"):
+        with pytest.raises(SignalTypeError, match="masked"):
             as_signal(np.ma.masked_equal(VALUES, 3), ROWS)
 
 

@@ -94,7 +94,7 @@ SIGNALS = [
             "a sparse matrix of 1e18 numbers",
             "s.npz",
             lambda: seeds.npz(data=[1.0], row=[0], col=[0], shape=[10**9, 10**9], format="coo"),
-            "needs more than",
+            "MemoryEstimateError: needs more than",
         ),
         ("1e400 in a table", "s.csv", b"x\n1e400\n1\n2\n", "SignalValueError: inf"),
         ("digits of another script", "s.csv", lambda: "x,y\n1,٣\n2,2\n3,3\n".encode(), "'٣' is not a number"),

@@ -16,7 +16,7 @@ from spectrata.inputs.canonical import checked_names
 from spectrata.inputs.graphs import Graph, as_graph, as_pairs, digest_of
 from spectrata.inputs.readers.objects import anndata_attributes, is_anndata
 from spectrata.inputs.readers.raw import RawGraph
-from spectrata.inputs.rows import NAME_HEADS
+from spectrata.inputs.readers.signal_objects import NAME_HEADS
 from spectrata.kernels.backend import NUMPY, Backend
 
 # A distance this much above the edge of a bin, relatively, counts as on it: sums of lengths are rounded.

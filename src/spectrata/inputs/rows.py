@@ -15,19 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from spectrata.errors import (
-    DuplicateNameError,
-    OptionError,
-    SignalTypeError,
-    UnknownNameError,
-    argument,
-    shortened,
-    shown,
-    warn,
-)
+from spectrata.errors import DuplicateNameError, OptionError, SignalTypeError, UnknownNameError, argument, shown, warn
 from spectrata.inputs.numbers import whole_number
+from spectrata.inputs.readers.files import listed
 from spectrata.inputs.readers.raw import RawSignal, RawTable
-from spectrata.inputs.readers.signal_objects import refused_column
+from spectrata.inputs.readers.signal_objects import NAME_HEADS, refused_column
 
 if TYPE_CHECKING:
     from spectrata.inputs.device import DeviceGraph
@@ -35,11 +27,9 @@ if TYPE_CHECKING:
 
 Nodes: TypeAlias = "Graph | DeviceGraph"
 
-_SHOWN, MOST_EXTRA = 5, 50  # names in a message; unknown names that are compared with all others, which takes time
+MOST_EXTRA = 50  # unknown names that are compared with all others, which takes time
 # Numbers that pandas leaves as text: with a decimal comma, with a percent sign, or read as text.
 _AS_TEXT = re.compile(r"[-+]?([0-9]*|[0-9]{1,3}(\.[0-9]{3})+)([.,][0-9]+|[0-9] ?%|[.,][0-9]+ ?%)")
-# Heads of a column that can only name the nodes.
-NAME_HEADS = ("node", "nodes", "node_id", "node id", "id", "name", "vertex", "index", "")
 
 
 def is_attribute(signal: Any, graph: Nodes) -> bool:
@@ -91,10 +81,10 @@ def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, partial:
     parts = []
     if missing:
         nodes = "1 node of the graph is" if len(missing) == 1 else f"{len(missing)} nodes of the graph are"
-        parts.append(f"{nodes} not in the {what} ({some_names(missing)})")
+        parts.append(f"{nodes} not in the {what} ({listed(missing, shown)})")
     if extra:
         words = f"1 name of the {what} is" if len(extra) == 1 else f"{len(extra)} names of the {what} are"
-        parts.append(f"{words} not in the graph ({some_names(extra)})")
+        parts.append(f"{words} not in the graph ({listed(extra, shown)})")
     advice = "use the graph's own names, and leave nodes without a value out of the graph"
     by_form = {str(name).casefold(): name for name in missing}
     alike = [(label, get_close_matches(str(label).casefold(), by_form, 1)) for label in extra[:MOST_EXTRA]]
@@ -111,12 +101,6 @@ def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, partial:
     return UnknownNameError(f"{' and '.join(parts)}; {advice}.")
 
 
-def some_names(names: Sequence[Hashable]) -> str:
-    """The first few names, for a message."""
-    some = ", ".join(shown(name) for name in names[:_SHOWN])
-    return some + (", ..." if len(names) > _SHOWN else "")
-
-
 def warn_of_order(signal: Any, graph: Nodes, what: str = "signal") -> None:
     """Warn that rows follow the graph's order, where the user may expect another."""
     if not graph.named:
@@ -126,8 +110,8 @@ def warn_of_order(signal: Any, graph: Nodes, what: str = "signal") -> None:
     ascending = whole and all(a < b for a, b in pairwise(graph.names))  # type: ignore[operator]
     if not (file or what == "table") and (not whole or ascending):
         return
-    held = f"The file {shortened(Path(signal).name)} holds" if file else f"The {what} holds"
-    order = f"rows follow the order of the graph's nodes ({some_names(graph.names[:3])}, ...)"
+    held = f"The file {shown(Path(signal).name)} holds" if file else f"The {what} holds"
+    order = f"rows follow the order of the graph's nodes ({listed(graph.names[:3], shown)}, ...)"
     warn(f"{held} no names, so its {order}; give a mapping, a Series or a table with names to match by name.")
 
 
@@ -183,7 +167,7 @@ def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None
         return None
     if nodes is not None:
         if nodes != "column" and nodes not in labels:
-            words = f"{argument('nodes', nodes)} is not a column of {source} ({some_names(labels)})"
+            words = f"{argument('nodes', nodes)} is not a column of {source} ({listed(labels, shown)})"
             raise OptionError(f"{words}; give one of them, 'column' for the first, 'index', or 'order'.")
         if len(labels) < 2:
             raise OptionError(f"{argument('nodes', nodes)} leaves no column of numbers in {source}; leave it out.")
@@ -210,8 +194,8 @@ def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None
         return 0  # names with mistakes, which ``order_of`` lists
     head = f" ({shown(table.labels[0])})" if table.named else ""
     raise UnknownNameError(
-        f"The first column of {source}{head} holds {some_names(cells)}, and the graph's nodes are "
-        f"{some_names(graph.names)}: it does not name them; correct it ({argument('nodes', 'column')} says where), or "
+        f"The first column of {source}{head} holds {listed(cells, shown)}, and the graph's nodes are "
+        f"{listed(graph.names, shown)}; correct the names ({argument('nodes', 'column')} says which), or "
         f"say {argument('nodes', 'order')} if rows follow the graph's order."
     )
 
@@ -250,7 +234,7 @@ def _counted(graph: Nodes) -> tuple[Hashable, ...] | None:
     rows = range(graph.n_nodes)
     if any(whole_number(name) is None for name in graph.names) or set(graph.names) != set(rows):
         return None
-    words = f"The graph's nodes are the table's row numbers in another order ({some_names(graph.names[:3])}, ...)"
+    words = f"The graph's nodes are the table's row numbers in another order ({listed(graph.names[:3], shown)}, ...)"
     warn(f"{words}: rows are matched by number; {argument('nodes', 'order')} takes them in the graph's order.")
     return tuple(rows)
 

@@ -28,6 +28,7 @@ from spectrata.errors import (
 from spectrata.inputs import rows
 from spectrata.inputs.labels import Labels, coded
 from spectrata.inputs.numbers import one_of
+from spectrata.inputs.readers.files import listed
 from spectrata.inputs.readers.objects import is_anndata
 from spectrata.inputs.readers.raw import RawSignal, RawTable
 from spectrata.inputs.readers.signal_files import read_signal
@@ -129,8 +130,8 @@ def _read(signal: Any, graph: rows.Nodes, nodes: str | None, texts: bool) -> Raw
         raise OptionError(f"{argument('nodes', nodes)} must be 'column', 'index', 'order' or the name of a column.")
     if rows.is_attribute(signal, graph):
         return attribute_signal(signal, graph.attributes, graph.names, texts)
-    listed = isinstance(signal, (list, tuple)) and len(signal) > 0 and all(isinstance(name, str) for name in signal)
-    if listed and graph.attributes:
+    several = isinstance(signal, (list, tuple)) and len(signal) > 0 and all(isinstance(name, str) for name in signal)
+    if several and graph.attributes:
         return several_attributes(signal, graph.attributes, graph.names, texts)
     file = isinstance(signal, (str, os.PathLike))
     names = frozenset(str(name) for name in graph.names) if file else frozenset()
@@ -145,7 +146,7 @@ def _read(signal: Any, graph: rows.Nodes, nodes: str | None, texts: bool) -> Raw
         raise OptionError(f"nodes={shown(nodes)} is for tables; leave it out, or give a table.")
     labels = found.names
     if is_anndata(signal) and labels and not graph.named and {*map(str, labels)}.isdisjoint(map(str, graph.names)):
-        some = rows.some_names(labels[:3])
+        some = listed(labels[:3], shown)
         warn(f"The graph's nodes have no names, so rows ({some}, ...) follow the order of its nodes.")
         return replace(found, names=None)
     if labels is None and nodes is None:
@@ -268,7 +269,7 @@ def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None
     if zero_vectors == "error" and some.any():
         bad = np.flatnonzero(some)
         places = np.flatnonzero(to_numpy(zero)[bad[0]]).tolist()
-        nodes = rows.some_names([place if names is None else names[place] for place in places])
+        nodes = listed([place if names is None else names[place] for place in places], shown)
         where = f" in snapshot {shown(signal.snapshots[bad[0]])}" if signal.snapshots is not None else ""
         more = f" ({len(bad)} snapshots have some)" if len(bad) > 1 else ""
         raise ZeroVectorError(

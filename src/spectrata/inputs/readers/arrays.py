@@ -101,12 +101,12 @@ def from_edges(edges: Any, asked: Asked = PLAIN) -> RawGraph:
     if triples or array.ndim != 2 or 2 not in array.shape:
         advice = "give only the two end columns, or weights=True where a third column holds the weights"
         raise GraphTypeError(f"Edges have shape (E, 2) or (2, E), not {array.shape}; {advice}.")
-    columns = array.shape[1] != 2  # each holds an edge
     if array.shape == (2, 2) and not tuples:
-        columns = is_tensor(edges)  # an edge_index
-        if not columns:
+        array = edge_rows(array).T  # as in the edge_index of torch
+        by_row, by_column = (np.sort(np.sort(pairs, axis=1), axis=0) for pairs in (array, array.T))
+        if not is_tensor(edges) and not np.array_equal(by_row, by_column):
             raise AmbiguousGraphError("A 2 x 2 edges= may hold edges as rows or columns; give a list of tuples.")
-    return open_ended(edge_rows(array.T if columns else array))
+    return open_ended(edge_rows(array if array.shape[1] == 2 else array.T))
 
 
 def open_ended(edges: np.ndarray) -> RawGraph:
@@ -151,6 +151,8 @@ def from_array(obj: Any, asked: Asked = PLAIN) -> RawGraph:
     array = to_numpy(obj)
     if asked.layout == "adjacency":
         return from_dense(array)
+    if array.size == 0:
+        raise EmptyGraphError("The graph is empty; a spectrum needs at least two nodes and an edge.")
     if array.shape == (2, 2):
         raise AmbiguousGraphError("A 2 x 2 array may be a matrix or two edges; say which with adjacency= or edges=.")
     if array.ndim == 2 and array.shape[0] == array.shape[1]:

@@ -4,12 +4,13 @@ import codecs
 import csv
 import io
 import json
+import math
 import os
 import re
 import sys
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,10 +37,9 @@ def problem(path: Path, message: str, line: int | None = None) -> FileFormatErro
     return FileFormatError(f"{where}: {message}")
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names in a message: on one line, and not too many."""
-    more = ", ..." if len(names) > _MOST_LISTED else ""
-    return ", ".join(shortened(name) for name in names[:_MOST_LISTED]) + more
+def listed(names: Sequence[Any], form: Callable[[Any], str] = shortened) -> str:
+    """The first few names, for a message."""
+    return ", ".join(map(form, names[:_MOST_LISTED])) + (", ..." if len(names) > _MOST_LISTED else "")
 
 
 def number(cell: str) -> float:
@@ -109,6 +109,13 @@ def refuse_size(path: Path, size: int) -> None:
     """Refuse what unpacks to more bytes than one array may have, unless the file is itself so large."""
     if size > max(MAX_BYTES, path.stat().st_size):
         raise problem(path, f"it claims {size} bytes, more than {MAX_BYTES >> 30} GiB; it is refused.")
+
+
+def check_dense(what: str, shape: Sequence[int]) -> None:
+    """Refuse a table of more numbers than one array may have."""
+    if 8 * math.prod(shape) > MAX_BYTES:
+        words = f"{what} of shape {shortened(str(tuple(shape)))} needs more than {MAX_BYTES >> 30} GiB"
+        raise MemoryEstimateError(f"{words}; choose fewer columns.")
 
 
 def read_utf8(path: Path) -> bytes:

@@ -1,6 +1,5 @@
 """Signal files to plain numbers: arrays, tables, word vectors, parquet, tensors. Nothing unpickles."""
 
-import math
 import os
 import re
 import zipfile
@@ -14,7 +13,7 @@ import numpy as np
 from spectrata.errors import FLAGS, argument, shortened
 from spectrata.inputs.readers import files
 from spectrata.inputs.readers.raw import RawSignal, RawTable
-from spectrata.inputs.readers.signal_objects import from_pandas, to_signal_array
+from spectrata.inputs.readers.signal_objects import NAME_HEADS, from_pandas, to_signal_array
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 # The names a signal and labels go by inside an archive or a table, most wanted first.
 _KEYS = ("signal", "features", "x", "embedding")
 _LABEL_KEYS = ("labels", "label", "class", "group", "y")
-# Heads of a first column that make a line of numbers a header.
-_NAME_COLUMNS = ("node", "id", "name", "")
 # Labels, the nodes they belong to, and their lines in the file.
 _Found = tuple[Any, tuple[Hashable, ...] | None, list[int] | None]
 _ADVICE = "correct or drop it, or use st.homophily for class labels"
@@ -52,7 +49,7 @@ def _read_npz(path: Path, wanted: Sequence[str] = _KEYS, what: str = "signal") -
         sparse = [prefix for prefix in prefixes if {f"{prefix}shape", f"{prefix}data"} <= set(npz.keys)]
         if sparse:
             matrix = files.read_sparse(npz, sparse[0])
-            _check_size(path, matrix.shape)
+            files.check_dense(shortened(path.name), matrix.shape)
             values = matrix.toarray()
         else:
             values = npz[_chosen(path, npz.keys, wanted, what)]
@@ -69,12 +66,6 @@ def _chosen(path: Path, keys: Sequence[str], wanted: Sequence[str] = _KEYS, what
         held = f"it has the arrays {files.listed(keys)}" if keys else "it holds no array"
         raise files.problem(path, f"{held}; call the one that is the {what} {wanted[0]!r}.")
     return found[0]
-
-
-def _check_size(path: Path, shape: Sequence[int]) -> None:
-    if 8 * math.prod(shape) > files.MAX_BYTES:
-        words = f"the signal of shape {shortened(str(tuple(shape)))} needs more than {files.MAX_BYTES >> 30} GiB."
-        raise files.problem(path, words)
 
 
 # ---- text
@@ -106,7 +97,7 @@ def _header(table: files.TextTable, names: Collection[Hashable]) -> list[str]:
     cells = [str(cell) for cell in table.cells.iloc[0]]
     if len(cells) == 1:
         return cells if len(table.cells) > 1 and not files.is_number(cells[0]) else []
-    if cells[0].lower() in _NAME_COLUMNS or (_names_columns(table, names) and len(table.cells) > len(names)):
+    if cells[0].lower() in NAME_HEADS or (_names_columns(table, names) and len(table.cells) > len(names)):
         return cells
     is_row = len(table.cells) == len(names) and cells[0] in names
     return cells if any(cell and not files.is_number(cell) for cell in cells[1:]) and not is_row else []
@@ -118,15 +109,15 @@ def _names_columns(table: files.TextTable, names: Collection[Hashable]) -> bool:
     return bool(others) and first not in names and set(others) <= set(names)
 
 
-def _column(table: files.TextTable, column: int) -> np.ndarray | None:
-    """The numbers of a column, or None for one of text; refuse a column of numbers with other cells among them."""
+def _column(table: files.TextTable, column: int, texts: bool = True) -> Any:
+    """The numbers of a column, or None for one of ``texts``; refuse a column of numbers with other cells among them."""
     cells = table.cells[column].tolist()
     try:
         return np.array([files.number(cell) for cell in cells])
     except ValueError:
         alone = table.cells.shape[1] == 1
         known = sum(files.is_number(cell) or files.DECIMAL_COMMA.fullmatch(cell) is not None for cell in cells)
-        if (column or alone) and known > (0 if alone else len(cells) / 2):
+        if not texts or ((column or alone) and known > (0 if alone else len(cells) / 2)):
             raise table.refused(column, _ADVICE) from None
         return None
 
@@ -145,11 +136,7 @@ def _read_word_vectors(path: Path) -> RawSignal:
             raise files.problem(path, f"the first line promises {count} vectors, the file has {len(table.cells)}.", 1)
     if not len(table.cells) or table.cells.shape[1] < 2:
         raise files.problem(path, "it holds no vector; a line is a name and its numbers, separated by spaces.")
-    values = []
-    for column in range(1, table.cells.shape[1]):
-        if (numbers := _column(table, column)) is None:
-            raise table.refused(column, _ADVICE)
-        values.append(numbers)
+    values = [_column(table, column, texts=False) for column in table.cells if column]
     return RawSignal(np.stack(values, axis=1), tuple(table.cells[0].tolist()), own=True, lines=table.lines)
 
 
@@ -162,7 +149,7 @@ def _read_parquet(path: Path) -> RawTable:
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(path) as file:
-            _check_size(path, (file.metadata.num_rows, file.metadata.num_columns))
+            files.check_dense(shortened(path.name), (file.metadata.num_rows, file.metadata.num_columns))
             texts = (pa.types.is_string, pa.types.is_large_string)
             words = [field.name for field in file.schema_arrow if any(is_text(field.type) for is_text in texts)]
         # A text that stands a million times would fill the memory if each were written out.
@@ -203,7 +190,7 @@ def _read_torch(path: Path) -> RawSignal:
             raise files.problem(path, f"it holds {type(held).__name__}, not a tensor; save only the tensor.")
         if held.layout != torch.strided:  # torch would write wherever the indices of a sparse one point
             raise files.problem(path, f"it holds a tensor of layout {held.layout}; save it dense.")
-        _check_size(path, held.shape)
+        files.check_dense(shortened(path.name), held.shape)
         return RawSignal(to_signal_array(held))
 
 
@@ -231,7 +218,15 @@ def read_labels(path: str | os.PathLike[str], nodes: frozenset[str] = frozenset(
     with files.opened(path) as path:
         ending = files.suffix(path)
         if ending in (".csv", ".tsv"):
-            return _labels_of_table(path, nodes)
+            table = read_label_table(path, nodes)
+            first, *others = table.columns
+            if not others:
+                return table[first].tolist(), None, None
+            named = label_name(others)
+            if len(others) > 1 and named is None:
+                how = f"choose one, as {argument('column', others[0])}" if "column" in FLAGS else "call one 'label'"
+                raise files.problem(path, f"the columns {files.listed(others)} could all hold the labels; {how}.")
+            return table[named or others[0]].tolist(), tuple(table[first]), table.attrs["lines"]
         if ending == ".txt":
             lines = (line.strip(" \t\r\f\v") for line in files.read_utf8(path).decode().split("\n"))
             labels = [line for line in lines if line]
@@ -267,23 +262,11 @@ def _label_header(table: files.TextTable, nodes: Collection[Hashable]) -> list[s
     names = [cell for cell, *_ in columns]
     header = not {name.lower() for name in names}.isdisjoint(_LABEL_KEYS)
     if len(names) > 1:
-        header |= names[0].lower() in _NAME_COLUMNS
+        header |= names[0].lower() in NAME_HEADS
         header &= names[0] not in nodes or names[0] in columns[0][1:]
         heads = [head for head, *below in columns[1:] if head not in below]
         header |= _names_columns(table, nodes) and not all(map(files.is_number, heads))
     return names if header else []
-
-
-def _labels_of_table(path: Path, nodes: Collection[Hashable]) -> _Found:
-    table = read_label_table(path, nodes)
-    first, *others = table.columns
-    if not others:
-        return table[first].tolist(), None, None
-    named = label_name(others)
-    if len(others) > 1 and named is None:
-        how = f"choose one, as {argument('column', others[0])}" if "column" in FLAGS else "call one 'label'"
-        raise files.problem(path, f"the columns {files.listed(others)} could all hold the labels; {how}.")
-    return table[named or others[0]].tolist(), tuple(table[first]), table.attrs["lines"]
 
 
 def label_name(columns: Sequence[Any]) -> Any:

@@ -3,26 +3,20 @@
 Other libraries are recognised by what their objects can do.
 """
 
-import math
 from collections.abc import Hashable, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
 import numpy as np
 
-from spectrata.errors import (
-    MemoryEstimateError,
-    NodeCountError,
-    SignalTypeError,
-    SignalValueError,
-    UnknownNameError,
-    shown,
-)
+from spectrata.errors import NodeCountError, SignalTypeError, SignalValueError, UnknownNameError, shown
 from spectrata.inputs.readers.arrays import is_labelled, is_sparse, is_tensor, module, to_numpy
-from spectrata.inputs.readers.files import MAX_BYTES, listed
+from spectrata.inputs.readers.files import check_dense, listed
 from spectrata.inputs.readers.objects import is_anndata
 from spectrata.inputs.readers.raw import Columns, RawSignal, RawTable, cells_of, kind
 
+# Heads of a column that can only name the nodes.
+NAME_HEADS = ("node", "nodes", "node_id", "node id", "id", "name", "vertex", "index", "")
 SNAPSHOT_DIMS = ("snapshot", "epoch", "layer", "step", "time")
 _GIVE = "numbers of shape (n,), (n, d) or (T, n, d) (of PyG Data: data.x)"
 _LABELS = "use st.homophily(graph, labels) for class labels"
@@ -38,7 +32,7 @@ def recognise_signal(signal: Any) -> RawSignal | RawTable:
         return _from_mapping(signal)
     if is_anndata(signal):
         names, columns = tuple(np.asarray(signal.obs_names).tolist()), column_names(list(signal.var_names))
-        return RawSignal(to_signal_array(_small_enough(signal.X, "X")), names, columns=columns, table=True)
+        return RawSignal(to_signal_array(signal.X), names, columns=columns, table=True)
     if module(signal) == "polars" or (module(signal) == "pyarrow" and hasattr(signal, "column_names")):
         return from_pandas(signal.to_pandas())
     return RawSignal(to_signal_array(signal))
@@ -49,6 +43,8 @@ def recognise_signal(signal: Any) -> RawSignal | RawTable:
 
 def to_signal_array(obj: Any) -> np.ndarray:
     """A real numeric array from an array, list, tensor or sparse matrix."""
+    if is_sparse(obj):
+        check_dense("A signal", obj.shape)
     if is_tensor(obj) and obj.is_floating_point():
         obj = obj.double()  # numpy has no bfloat16
     array = to_numpy(obj, SignalTypeError, f"{_GIVE}, all rows of the same length")
@@ -63,14 +59,6 @@ def to_signal_array(obj: Any) -> np.ndarray:
     raise SignalTypeError(f"A signal holds real numbers, not {array.dtype}; convert it first ({parts}).")
 
 
-def _small_enough(values: Any, name: str) -> Any:
-    """A table that is not too large to be made dense."""
-    if is_sparse(values) and 8 * math.prod(values.shape) > MAX_BYTES:
-        most = f"more than {MAX_BYTES >> 30} GiB as a signal"
-        raise MemoryEstimateError(f"{shown(name)} of shape {tuple(values.shape)} needs {most}; choose fewer columns.")
-    return values
-
-
 # ---- labelled
 
 
@@ -78,13 +66,12 @@ def _from_mapping(signal: Mapping[Hashable, Any]) -> RawSignal:
     if not signal:
         raise SignalTypeError("The mapping is empty; give one number or vector per node.")
     rows = {label: to_signal_array(row) for label, row in signal.items()}
-    first, shape = next((label, row.shape) for label, row in rows.items())
-    for label, row in rows.items():
-        if row.ndim > 1:
-            raise SignalTypeError("The mapping holds whole arrays; for snapshots give one array of shape (T, n, d).")
-        if row.shape != shape:
-            words = f"node {first!r} has shape {shape}, node {label!r} has {row.shape}"
-            raise SignalTypeError(f"The vectors differ in length: {words}; give every node the same number of columns.")
+    shapes = {row.shape: label for label, row in rows.items()}
+    if any(len(shape) > 1 for shape in shapes):
+        raise SignalTypeError("The mapping holds whole arrays; for snapshots give one array of shape (T, n, d).")
+    if len(shapes) > 1:
+        words = ", ".join(f"node {shown(label)} has shape {shape}" for shape, label in [*shapes.items()][:2])
+        raise SignalTypeError(f"The vectors differ in length: {words}; give every node the same number of columns.")
     return RawSignal(np.stack(list(rows.values())), tuple(rows), own=True)
 
 
@@ -177,7 +164,6 @@ def attribute_signal(
     joint = labels is None or is_labelled(values)
     if is_labelled(values):
         labels, values = getattr(values, "columns", None), values.to_numpy()
-    values = _small_enough(values, name)
     if isinstance(values, np.ndarray) and values.dtype.kind in "OUS":
         values = values.tolist()
     if isinstance(values, (list, tuple)):
