@@ -106,7 +106,7 @@ class TestNames:
             as_signal({"a": 1, "b": 2, "c": 3}, NAMED)
         with pytest.raises(UnknownNameError, match=r"1 name of the signal is not in the graph \('e'\); leave"):
             as_signal({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}, NAMED)
-        with pytest.raises(SignalTypeError, match=r"'a' has shape \(2,\), node 'c' has \(3,\)"):
+        with pytest.raises(SignalTypeError, match=r"node 'd' has shape \(2,\), node 'c' has shape \(3,\)"):
             as_signal({"a": [1, 2], "b": [1, 2], "c": [1, 2, 3], "d": [1, 2]}, NAMED)
         with pytest.raises(SignalTypeError, match=r"snapshots give one array .* \(T, n, d\)"):
             as_signal({"epoch 1": VALUES, "epoch 2": VALUES}, NAMED)

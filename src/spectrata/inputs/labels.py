@@ -99,7 +99,8 @@ def _listed(values: Any) -> list[Any]:
 
 def coded(given: Sequence[Any], missing: Any = None, order: Sequence[Any] | None = None) -> Labels:
     """Numbers for labels in the graph's row order; classes in the order of a Categorical, of numbers, or of text."""
-    one = isinstance(missing, str) or not isinstance(missing, Iterable) or getattr(missing, "ndim", 1) == 0
+    several = isinstance(missing, Iterable) and not isinstance(missing, str) and not is_sparse(missing)
+    one = not several or getattr(missing, "ndim", 1) == 0
     left_out = frozenset(() if missing is None else [str(value) for value in ([missing] if one else missing)])
     keys = [_key(value, row, left_out) for row, value in enumerate(given)]
     # Whole numbers first, 0 and 1 before False and True, then text.

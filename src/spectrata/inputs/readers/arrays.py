@@ -63,16 +63,11 @@ def edge_rows(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind not in "iuf":
         advice = "for nodes with names give a networkx graph"
         raise GraphTypeError(f"Edges are integer rows counted from 0, not {array.dtype}; {advice}.")
-    if array.dtype.kind != "u" or array.itemsize >= 8:
-        fine = array >= 0
-        # Beyond 2**62 the sort keys of edges would overflow. Small integers are not asked: they cannot, and numpy
-        # 2.2.0 crashes when it compares them with such a number.
-        if array.dtype.kind == "f" or array.itemsize >= 8:
-            fine &= array < 2**62
-        if array.dtype.kind == "f":
-            fine &= np.floor(array) == array
-        require_rows(array, fine, "a row is an integer counted from 0")
-    return array.astype(np.int64)
+    with np.errstate(invalid="ignore"):  # what int64 does not hold becomes another number
+        rows = array.astype(np.int64)
+    # Beyond 2**62 the sort keys of edges would overflow.
+    require_rows(array, (rows >= 0) & (rows < 2**62) & (rows == array), "a row is an integer counted from 0")
+    return rows
 
 
 def require_rows(edges: np.ndarray, fine: np.ndarray, why: str) -> None:

@@ -223,14 +223,12 @@ def _columns(lines: files.TextTable, header: list[str]) -> tuple[Columns, str | 
             return [(files.number(text) if files.is_number(text) else text) if text else None for text in texts]
 
     weight = next((name for name in names if _WEIGHT.fullmatch(name)), names[0] if len(names) == 1 else None)
-    held = [] if weight is None else read(weight)
-    row = next((row for row, value in enumerate(held) if isinstance(value, str)), None)
-    if row is not None and weight is not None:
-        if not _WEIGHT.fullmatch(weight):
-            return Columns(lambda: names, read), None
-        what = "drop the third column" if names.index(weight) == 0 else "correct or rename that column"
-        raise lines.problem(f"the weight {shown(held[row])} is not a number; {what}.", row)
-    return Columns(lambda: names, read), weight
+    held: Any = None if weight is None else read(weight)
+    words = [row for row, value in enumerate(held) if isinstance(value, str)] if isinstance(held, list) else []
+    if words and _WEIGHT.fullmatch(str(weight)):
+        what = "drop the third column" if names[0] == weight else "correct or rename that column"
+        raise lines.problem(f"the weight {shown(held[words[0]])} is not a number; {what}.", words[0])
+    return Columns(lambda: names, read), None if words else weight
 
 
 # ---- adjacency matrices

@@ -28,7 +28,7 @@ _MAX_HEADER = 10_000  # bytes, ample for any plain array and little enough to se
 SPACES = r"\s+"  # what pandas calls runs of blanks and tabs
 DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 MOST_COLUMNS = 100_000  # pandas takes seconds for so many, and minutes for more
-_MOST_LISTED = 8  # names in a message
+_MOST_LISTED = 5  # names in a message
 
 
 def problem(path: Path, message: str, line: int | None = None) -> FileFormatError:

@@ -229,15 +229,13 @@ def _named_by_label(raw: RawGraph) -> RawGraph:
 
 def _placed(nodes: Sequence[dict[str, Any]]) -> np.ndarray | None:
     """Positions that nodes state as x, y and perhaps z, or as pos, at the top or where they are drawn."""
-    if not nodes:
-        return None
     drawn = [data.get("graphics", (data.get("viz") or {}).get("position", data)) for data in nodes]
-    if not all(isinstance(place, dict) for place in drawn):
+    if not drawn or not all(isinstance(place, dict) for place in drawn):
         return None
     axes = [axis for axis in "xyz" if axis in drawn[0]]
-    if axes[:2] == ["x", "y"] and "pos" not in drawn[0]:
-        return as_positions([[place.get(axis) for axis in axes] for place in drawn], len(nodes))
-    return as_positions([place.get("pos") for place in drawn], len(nodes))
+    by_axis = axes[:2] == ["x", "y"] and "pos" not in drawn[0]
+    places = ([place.get(axis) for axis in axes] if by_axis else place.get("pos") for place in drawn)
+    return as_positions(list(places), len(nodes))
 
 
 # ---- checks that networkx does not make
@@ -251,8 +249,8 @@ def _checked_xml(path: Path, namespace: str) -> ElementTree.Element:
     try:
         root = ElementTree.fromstring(text)  # as text: what it says of its encoding is not asked
     except (ElementTree.ParseError, ValueError) as error:
-        line = error.position[0] if isinstance(error, ElementTree.ParseError) else None
-        raise files.problem(path, f"the XML is damaged ({shortened(str(error).partition(':')[0])}).", line) from None
+        line, reason = getattr(error, "position", (None,))[0], shortened(str(error).partition(":")[0])
+        raise files.problem(path, f"the XML is damaged ({reason}).", line) from None
     graphs, nodes, edges = (
         [part for part in root.iter() if isinstance(part.tag, str) and part.tag.rpartition("}")[2] == tag]
         for tag in ("graph", "node", "edge")
