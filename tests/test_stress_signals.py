@@ -14,7 +14,7 @@ import calls
 import spectrata as st
 import spectrata.torch
 from roads import ALL, INCIDENCE, ROADS
-from spectrata.errors import ResultError, SignalValueError, SpectrataWarning
+from spectrata.errors import ResultError, SignalValueError
 from spectrata.kernels import edge_sums, threads
 from spectrata.stats.describe.summary import strongest_rows
 from strategies import DEFAULT, Case, assert_near, case_of, run
