@@ -217,7 +217,7 @@ def _states_of(
     result = view(ds)
     if len(result.row_dims) != 1:
         raise ResultError("This picture shows snapshots; give w.over_layers() of a watched model.")
-    result.require_algorithms([EXACT])
+    result.row_of(EXACT)  # or it is refused
     labels = result.labels(result.row_dims[0])
     shown = states(ds, labels) if names is None else reading.chosen(labels, "snapshot", names)
     at = result.hops[0] if hop is None else reading.chosen(result.hops, "hop", hop)[0]

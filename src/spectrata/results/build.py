@@ -30,14 +30,6 @@ DEFAULTS = {
     "seed": 0,
     "spectrata_version": __version__,
 }
-# Dimensions of the arrays of a ``HopResult`` once those of all hops are joined.
-DIMENSIONS = {
-    "magnitude": ("algorithm", "snapshot", "hop", "component"),
-    "magnitude_error": ("algorithm", "snapshot", "hop", "component"),
-    "gradient_norm": ("snapshot", "hop"),
-    "status": ("algorithm", "snapshot", "hop"),
-    "eigenvectors": ("hop", "node", "component"),
-}
 NAMED_NODES = 100_000  # names of more nodes are kept only where they say more than the rows
 
 
@@ -89,11 +81,12 @@ def build(
         array = np.stack(arrays, axis=dims.index("hop"))
         return along_rows(array.astype(str) if array.dtype == object else array, dims, signal.axes)
 
-    variables: dict[str, Any] = {
-        name: joined([getattr(hop, name) for hop in hops], *dims)
-        for name, dims in DIMENSIONS.items()
-        if getattr(hops[0], name) is not None
-    }
+    variables: dict[str, Any] = {}
+    for name, dims in ((name, field.dims) for name, field in FIELDS.items() if not field.coordinate):
+        at = int(dims[0] == "algorithm")
+        variables[name] = joined([getattr(hop, name) for hop in hops], *dims[:at], "snapshot", *dims[at:])
+    if vectors := [hop.eigenvectors for hop in hops if hop.eigenvectors is not None]:
+        variables["eigenvectors"] = ("hop", "node", "component"), np.stack(vectors)
     for name, (dims, example) in {name: found for hop in hops for name, found in hop.extras.items()}.items():
         missing = dims, np.full(example.shape, np.nan)  # of hops whose line graph was skipped
         at = len(dims) - (dims[-1] in ("component", "row", "band"))

@@ -6,7 +6,7 @@ which eigenvalues repeat (``eigenspace``, ``multiplicity``), and what it was mad
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from spectrata.errors import ResultError, shown
-from spectrata.kernels.scaling import squarable
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -245,11 +244,6 @@ class View:
     is_zero = _array("is_zero")  # (H, N)
 
     @cached_property
-    def energy(self) -> np.ndarray:
-        """Squares of magnitudes over a power of two per spectrum, for shares: extreme ones keep their digits."""
-        return squarable(self.magnitude)[0] ** 2
-
-    @cached_property
     def status(self) -> np.ndarray:
         """Status words ``(A, R, H)``."""
         words = self.stacked("status", "algorithm", "hop").astype(object)
@@ -366,17 +360,12 @@ class View:
 
     def row_of(self, algorithm: str) -> int:
         """Position of an algorithm, refused where the result lacks it."""
-        self.require_algorithms([algorithm])
-        return self.algorithms.index(algorithm)
-
-    def require_algorithms(self, names: Sequence[str]) -> None:
-        """Refuse a result that lacks an algorithm."""
-        missing = [name for name in names if name not in self.algorithms]
-        if missing:
+        if algorithm not in self.algorithms:
             raise ResultError(
-                f"{self.name} holds {', '.join(self.algorithms)} but not {', '.join(missing)}; "
-                f"compute it with algorithms={[*self.algorithms, *missing]}."
+                f"{self.name} holds {', '.join(self.algorithms)} but not {algorithm}; "
+                f"compute it with algorithms={[*self.algorithms, algorithm]}."
             )
+        return self.algorithms.index(algorithm)
 
     def require_complete(self, purpose: str) -> None:
         """Refuse a result that has only some of the components."""

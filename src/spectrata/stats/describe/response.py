@@ -100,7 +100,6 @@ def response(
             raise OptionError("Give two results, or two signals and graph=.")
     first, second = align(before, after, ("before", "after"))
     for side in (first, second):
-        side.require_algorithms([algorithm])
         side.require_own_size("a response")
         side.require_complete("a response")
         if side.row_dims:

@@ -225,6 +225,7 @@ def off_zero_share(spectra: View) -> np.ndarray:
     """Compute the share of exact energy off zero, ``(R, H)``; NaN without energy."""
     spectra.require_complete("the share of energy off zero")
     spectra.require_zeros("the share of energy off zero")
-    energy = spectra.energy[spectra.row_of(EXACT)]  # (R, H, N)
+    # Over a power of two per spectrum: extreme magnitudes keep their digits.
+    energy = squarable(spectra.magnitude[spectra.row_of(EXACT)])[0] ** 2  # (R, H, N)
     off = np.where(spectra.off_zero, energy, 0.0)
     return over(np.nansum(off, axis=-1), np.nansum(energy, axis=-1))
