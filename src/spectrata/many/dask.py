@@ -58,7 +58,6 @@ def connect(scheduler: str, timeout: float = 10.0) -> Any:
 class RowBlock:
     """Some rows of a graph, as a worker holds them: own rows first among the rows it needs."""
 
-    start: int
     indptr: np.ndarray  # (rows + 1,)
     indices: np.ndarray  # places in ``needed``
     needed: np.ndarray  # rows of the whole graph: own, then borrowed
@@ -76,7 +75,7 @@ def make_block(load: Loader, start: int, stop: int) -> RowBlock:
     inside = (heads >= start) & (heads < stop)
     places = np.where(inside, heads - start, len(own) + np.searchsorted(borrowed, heads))
     small = np.int32 if len(own) + len(borrowed) < 2**31 else np.int64
-    return RowBlock(start, np.asarray(indptr, dtype=np.int64), places.astype(small), np.append(own, borrowed))
+    return RowBlock(np.asarray(indptr, dtype=np.int64), places.astype(small), np.append(own, borrowed))
 
 
 def _rows_in_folder(folder: str, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:

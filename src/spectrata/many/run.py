@@ -126,9 +126,9 @@ def spectra_many(
         kept: ResultMemory | ResultStore = ResultMemory(names, facts)
     else:
         kept = ResultStore.open(store, names, size, facts)
+        jobs = [replace(job, known=digest) for job, digest in zip(jobs, kept.digests, strict=True)]
         request = replace(request, asked=json.dumps(facts))
     try:
-        jobs = [replace(job, known=known) for job, known in zip(jobs, kept.known(), strict=True)]
         chunks = [jobs[first : first + size] for first in range(0, len(jobs), size)]
         done = 0
         report("graphs", 0.0)

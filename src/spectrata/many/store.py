@@ -33,10 +33,6 @@ class ResultMemory:
         self.names, self.facts = names, facts
         self.outcomes: list[Outcome] = []
 
-    def known(self) -> list[str]:
-        """Digests of the pairs that are done: none."""
-        return [""] * len(self.names)
-
     def write(self, outcomes: list[Outcome]) -> None:
         self.outcomes += outcomes
 
@@ -62,14 +58,21 @@ def _some_done(ds: "xr.Dataset") -> "xr.Dataset":
 
 
 class ResultStore:
-    """Results in a Zarr store; made by :meth:`open`."""
+    """Results in a Zarr store; made by :meth:`open`.
+
+    ``digests`` are those of the pairs that are done, "" for the others.
+    """
 
     def __init__(self, place: Path, lock: Lock, asked: dict[str, Any]) -> None:
         self.place, self.lock, self.asked, self.group = place, lock, asked, _opened(place)
         self._array = cache(self.group.__getitem__)  # opened once: no other process makes or grows them
         (self.count,), (self.chunk,) = self._array("graph").shape, self._array("digest").chunks
         self._sizes = sizes_of(self.asked, [], *self._array("eigenvalue").shape[1:])
-        self._digests: list[str] = []
+        digests, hashes, errors = (self._array(name)[:] for name in ("digest", "graph_hash", "error"))
+        if digests.shape != (self.count,):
+            raise ResultError(f"{place} is damaged: it has {len(digests)} digests of {self.count} pairs.")
+        # A pair that was computed has a hash; without one, a file of the store was lost.
+        self.digests = np.where((hashes != "") | (errors != ""), digests, "").tolist()
 
     @classmethod
     def open(cls, path: "str | os.PathLike", names: list[str], chunk: int, facts: dict[str, Any]) -> "ResultStore":
@@ -108,16 +111,6 @@ class ResultStore:
         """Let another process write."""
         self.lock.release()
 
-    def known(self) -> list[str]:
-        """The digest of every pair that is done, "" for the others."""
-        with readable(self.place):
-            held, hashes, errors = (self.group[name][:] for name in ("digest", "graph_hash", "error"))
-            if held.shape != (self.count,):
-                raise ResultError(f"{self.place} is damaged: it has {len(held)} digests of {self.count} pairs.")
-            # A pair that was computed has a hash; without one, a file of the store was lost.
-            self._digests = np.where((hashes != "") | (errors != ""), held, "").tolist()
-        return self._digests
-
     def write(self, outcomes: list[Outcome]) -> None:
         """Write pairs of one chunk: their arrays first, then their digests."""
         if not outcomes:
@@ -126,7 +119,7 @@ class ResultStore:
             with readable(self.place):
                 sizes = self._grown(outcomes)
                 rows = np.sort(np.concatenate([outcome.rows for outcome in outcomes]))
-                if any(self._digests[row] for row in rows.tolist()):  # computed again: forget what was
+                if any(self.digests[row] for row in rows.tolist()):  # computed again: forget what was
                     self._write_field("digest", rows, sizes, [])
                 for name in LAYOUT:  # the digest is the last
                     self._write_field(name, rows, sizes, outcomes)
