@@ -82,9 +82,10 @@ def build(
         return along_rows(array.astype(str) if array.dtype == object else array, dims, signal.axes)
 
     variables: dict[str, Any] = {}
-    for name, dims in ((name, field.dims) for name, field in FIELDS.items() if not field.coordinate):
-        at = int(dims[0] == "algorithm")
-        variables[name] = joined([getattr(hop, name) for hop in hops], *dims[:at], "snapshot", *dims[at:])
+    for name, (dims, *_, is_coordinate) in FIELDS.items():
+        if not is_coordinate:
+            at = int(dims[0] == "algorithm")
+            variables[name] = joined([getattr(hop, name) for hop in hops], *dims[:at], "snapshot", *dims[at:])
     if vectors := [hop.eigenvectors for hop in hops if hop.eigenvectors is not None]:
         variables["eigenvectors"] = ("hop", "node", "component"), np.stack(vectors)
     for name, (dims, example) in {name: found for hop in hops for name, found in hop.extras.items()}.items():
