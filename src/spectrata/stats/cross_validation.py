@@ -57,12 +57,8 @@ class Target:
         if len(np.unique(y[train])) < 2:
             return [(np.nan, np.nan)] * len(tests)
         model = linear_model.LogisticRegression(C=REGULARISATION, max_iter=MOST_ITERATIONS).fit(scaled[train], y[train])
-        found = []
-        for test in tests:
-            chance = model.predict_proba(scaled[test])
-            accuracy = np.mean(model.classes_[np.argmax(chance, axis=1)] == y[test])
-            found.append((roc_auc(chance, model.classes_, y[test]), float(accuracy)))
-        return found
+        held_out = [(scaled[test], y[test]) for test in tests]
+        return [(roc_auc(model.predict_proba(x), model.classes_, y), float(model.score(x, y))) for x, y in held_out]
 
 
 def roc_auc(chance: np.ndarray, known: np.ndarray, truth: np.ndarray) -> float:

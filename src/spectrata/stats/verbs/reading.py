@@ -115,8 +115,10 @@ def stratify(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stra
 def _chosen_hops(strat: Stratification, hops: Any) -> Sequence[Any]:
     if isinstance(hops, Iterable) and not is_by_number(strat):  # intervals of distance, by their labels
         return [hops] if isinstance(hops, str) else list(hops)
-    asked = asked_hops(hops) or []
-    return asked if isinstance(asked, list) else [hop for hop in strat.hops if number_of(hop) <= asked] or [asked]
+    asked = asked_hops(hops)
+    if isinstance(asked, int):  # none of them as near: the hop itself, which is refused
+        return [hop for hop in strat.hops if number_of(hop) <= asked] or [asked]
+    return asked or ()
 
 
 def near_hops(n_nodes: int) -> int | None:
