@@ -10,6 +10,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.io
 import scipy.sparse as sp
 
 from having import optional
@@ -483,3 +484,27 @@ class TestPositions:
         )
         assert as_graph(write("g.graphml", yed)).positions.tolist() == [[1, 7], [2, 7]]
         assert as_graph(write("g.graphml", yed.replace('x="1"', 'x="left"'))).positions is None
+
+
+# --- Matrix Market ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", ["coordinate", "array"])
+@pytest.mark.parametrize("symmetry", ["general", "symmetric"])
+@pytest.mark.parametrize("field", ["real", "integer", "pattern"])
+def test_a_matrix_market_file_is_the_matrix_that_scipy_reads(tmp_path, layout, symmetry, field):
+    if (layout, field) == ("array", "pattern"):
+        pytest.skip("the format has no dense pattern")
+    rng = np.random.default_rng(3)
+    upper = np.triu(rng.random((7, 7)) < 0.5, 1) * rng.integers(1, 9, (7, 7)) * (0.1 if field == "real" else 1)
+    matrix = (upper + upper.T).astype(int if field == "integer" else float)
+    path = tmp_path / "g.mtx"
+    given = sp.coo_array(matrix) if layout == "coordinate" else matrix
+    scipy.io.mmwrite(path, given, field=field, symmetry=symmetry, precision=17)
+    read = scipy.io.mmread(path)
+    expected = read.toarray() if sp.issparse(read) else read
+    graph = as_graph(path, weights=True)
+    row, column, weight = graph.edges[:, 0], graph.edges[:, 1], graph.weights
+    dense = np.zeros_like(expected, dtype=float)
+    dense[row, column] = dense[column, row] = weight
+    np.testing.assert_array_equal(dense, expected)

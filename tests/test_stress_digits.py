@@ -117,7 +117,7 @@ def test_whole_numbers_too_long_for_double_precision_are_said(dtype):
     """2^60 + 1 is 2^60 as a double: the difference is gone, with a word."""
     values = np.array([2**60, 2**60 + 1, 2**60 + 4096], dtype=dtype)
     case = Case(np.array([[0, 1], [1, 2]]), 3)
-    with pytest.warns(SpectrataWarning, match="1 whole numbers of the signal are beyond 2\\^53"):
+    with pytest.warns(SpectrataWarning, match="1 whole numbers of the signal, beyond 2\\^53, lost digits"):
         run(case, values)
     assert run(case, values[[0, 0, 2]])["gradient_norm"].sel(hop=2).item() == 4096.0  # exact ones are no news
 

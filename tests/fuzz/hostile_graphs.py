@@ -121,7 +121,7 @@ GRAPHS = [
             "an integer beyond floats",
             "g.mtx",
             lambda: b"%%MatrixMarket matrix array integer symmetric\n2 2\n0\n" + b"1" * 400 + b"\n0\n",
-            "damaged",
+            "infinite",
         ),
         ("a number beyond floats", "g.mtx", MTX + b"real symmetric\n3 3 1\n2 1 1e400\n", "infinite"),
         (

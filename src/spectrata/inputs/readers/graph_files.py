@@ -102,27 +102,47 @@ def _completed(npz: files.Npz, raw: RawGraph) -> RawGraph:
 def _read_matrix_market(path: Path) -> RawGraph:
     """The adjacency matrix of a Matrix Market file, plain or gzipped."""
     import pandas as pd
-    from scipy.io import mminfo, mmread
-    from scipy.sparse import coo_array
+    from scipy.io import mminfo
 
     data = _unzipped(path) if files.suffix(path) == ".mtx.gz" else files.read_utf8(path)
     data = data.rstrip() + b"\n"  # scipy reads past the end where the last line is not closed
     with files.parsing(path, "the Matrix Market data is damaged ({})."):
-        rows, _, claimed, layout, field, _ = mminfo(io.BytesIO(data))
+        rows, columns, claimed, layout, field, symmetry = mminfo(io.BytesIO(data))
         if field == "complex":
             raise files.problem(path, "it is complex; an adjacency matrix is real, integer or pattern.")
         if claimed > len(data) or too_many_nodes(rows, claimed):
             raise files.problem(path, f"it claims {rows} rows and {claimed} entries, more than the file holds.")
-        # scipy skips what it does not understand, so that pandas reads every line first: sizes, then entries.
-        form = {"sep": r"\s+", "comment": "%", "quoting": 3, "dtype": float, "keep_default_na": False, "na_values": ""}
+        # scipy's reader skips what it does not understand and harms memory on some damage: pandas reads the lines.
+        form = {"sep": r"\s+", "comment": "%", "quoting": 3, "dtype": float, "float_precision": "round_trip"}
+        form |= {"keep_default_na": False, "na_values": ""}
         lines = pd.read_csv(io.BytesIO(data), header=None, names=range(3), index_col=False, **form).to_numpy()[1:]
         width = 1 if layout == "array" else 2 if field == "pattern" else 3
         found = int(((~np.isnan(lines)).sum(axis=1) == width).sum())
         if found != len(lines) or (width > 1 and found != claimed):
             raise files.problem(path, f"it promises {claimed} entries of {width} numbers and holds {found}.")
-        if "integer" in field and (np.trunc(lines[:, width - 1]) != lines[:, width - 1]).any():
+        whole = lines[:, : width if "integer" in field else width - 1]
+        if (np.trunc(whole) != whole).any():
             raise files.problem(path, "it promises integers, and holds other numbers.")
-        return from_sparse(coo_array(mmread(io.BytesIO(data))))
+        return from_sparse(_matrix(lines[:, :width], (rows, columns), symmetry))
+
+
+def _matrix(entries: np.ndarray, shape: tuple[int, int], symmetry: str) -> Any:
+    """The matrix of a file's entries: values by column, or the places (from 1) of what is not zero, with values."""
+    from scipy.sparse import coo_array
+
+    if entries.shape[1] == 1:
+        below = np.tri(*shape, k=0 if symmetry == "symmetric" else -1, dtype=bool) | (symmetry == "general")
+        column, row = np.argwhere(below.T).T
+    else:
+        row, column = entries[:, :2].T.astype(int) - 1
+    values = np.ones(len(entries)) if entries.shape[1] == 2 else entries[:, -1]
+    if symmetry != "general":
+        apart = row != column
+        mirrored = values[apart] if symmetry == "symmetric" else -values[apart]
+        row, column = np.append(row, column[apart]), np.append(column, row[apart])
+        values = np.append(values, mirrored)
+    matrix = coo_array((values, (row, column)), shape=shape)
+    return coo_array(matrix.toarray()) if entries.shape[1] == 1 else matrix
 
 
 def _unzipped(path: Path) -> bytes:
