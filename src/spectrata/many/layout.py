@@ -17,7 +17,7 @@ from spectrata.bands.result import band_axis
 from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE
 from spectrata.errors import InputError
 from spectrata.kernels.scaling import squarable
-from spectrata.results.build import SIZES, HopResult, made_with, with_long_names
+from spectrata.results.build import HopResult, made_with, with_long_names
 from spectrata.results.schema import ARGUMENTS, FIELDS, OPTIONS, Field
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ Sizes = dict[str, int]  # of a table: algorithms, hops, components
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Fields of some pairs, ``(rows, *dims)`` from the first hop and component on; none that the store has."""
+    """Fields of some pairs, ``(rows, *dims)`` from the first hop and component on."""
 
     rows: np.ndarray  # positions among all pairs
     arrays: dict[
@@ -65,16 +65,13 @@ def arrays_of(results: Iterable[tuple[Any, HopResult]], count: int, sizes: Sizes
     """Fields of ``count`` graphs of one size, from the graphs that reach each hop and their results."""
     arrays = {name: _empty(LAYOUT[name], count, sizes) for name in FIELDS}
     for position, (rows, found) in enumerate(results):
-        fields: dict[str, Any] = {"gradient_norm": found.gradient_norm}
-        # A graph or a snapshot in front; the components of one graph are those of all its snapshots.
-        for name in ("magnitude", "magnitude_error", "status"):
-            fields[name] = np.swapaxes(getattr(found, name), 0, 1)
-        fields |= dict(zip(SIZES, found.sizes, strict=True))
-        fields |= {name: getattr(found.axis, name) for name in FIELDS if hasattr(found.axis, name)}
         first, last = found.axis.component[[0, -1]]
         places = {"algorithm": slice(None), "hop": position, "component": slice(first, last + 1)}
-        for name, value in fields.items():
-            arrays[name][(rows, *(places[dim] for dim in FIELDS[name].dims))] = value
+        for name, field in FIELDS.items():
+            value = found.field(name)
+            # A graph or a snapshot in front; the components of one graph are those of all its snapshots.
+            value = np.swapaxes(value, 0, 1) if "algorithm" in field.dims else value
+            arrays[name][(rows, *(places[dim] for dim in field.dims))] = value
     return arrays
 
 

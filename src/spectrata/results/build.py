@@ -12,7 +12,7 @@ from spectrata.errors import ResultError
 from spectrata.inputs.graphs import Graph, as_graph, as_pairs
 from spectrata.inputs.signals import Signal
 from spectrata.kernels.scaling import rescale
-from spectrata.results.schema import COORDINATES, FIELDS, LONG_NAMES, NO_EDGES, OPTIONS, in_order
+from spectrata.results.schema import FIELDS, LONG_NAMES, NO_EDGES, OPTIONS, in_order
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -60,6 +60,12 @@ class HopResult:
     ens_weights: dict[str, float] | None = None
     eigenvectors: np.ndarray | None = None
 
+    def field(self, name: str) -> Any:
+        """The array of one of ``FIELDS``."""
+        if name in SIZES:
+            return self.sizes[SIZES.index(name)]
+        return getattr(self.axis if FIELDS[name].coordinate else self, name)
+
 
 def build(
     graph: "Graph | DeviceGraph | None",
@@ -82,10 +88,15 @@ def build(
         return along_rows(array.astype(str) if array.dtype == object else array, dims, signal.axes)
 
     variables: dict[str, Any] = {}
+    attributes = DEFAULTS | _attributes(graph, signal) | dict(facts)
+    coordinates: dict[str, Any] = {"algorithm": list(algorithms), "made_with": made_with(attributes)} | signal.axes
+    coordinates |= {"hop": [hop.hop for hop in hops], "component": hops[0].axis.component}
     for name, (dims, *_, is_coordinate) in FIELDS.items():
-        if not is_coordinate:
-            at = int(dims[0] == "algorithm")
-            variables[name] = joined([getattr(hop, name) for hop in hops], *dims[:at], "snapshot", *dims[at:])
+        arrays, at = [hop.field(name) for hop in hops], int(dims[0] == "algorithm")
+        if is_coordinate:
+            coordinates[name] = dims, np.stack(arrays)
+        else:
+            variables[name] = joined(arrays, *dims[:at], "snapshot", *dims[at:])
     if vectors := [hop.eigenvectors for hop in hops if hop.eigenvectors is not None]:
         variables["eigenvectors"] = ("hop", "node", "component"), np.stack(vectors)
     for name, (dims, example) in {name: found for hop in hops for name, found in hop.extras.items()}.items():
@@ -94,7 +105,7 @@ def build(
         variables[name] = joined([hop.extras.get(name, missing)[1] for hop in hops], *dims[:at], "hop", *dims[at:])
     if hops[0].ens_weights is not None:
         table = np.array([list(hop.ens_weights.values()) for hop in hops if hop.ens_weights])
-        variables["ens_weight"] = (("hop", "member"), table)
+        variables["ens_weight"], coordinates["member"] = (("hop", "member"), table), list(hops[0].ens_weights)
     variables["edges"] = (("edge", "end"), np.empty((0, 2), dtype=np.int64) if graph is None else graph.edges)
     if graph is not None and graph.weights is not None:
         variables["edge_weight"] = ("edge", graph.weights)
@@ -105,22 +116,11 @@ def build(
         variables["signal"] = (*kept, {"columns": json.dumps(names)} if known else {})
     if zero_vectors is not None:
         variables["zero_vectors"] = along_rows(zero_vectors, ("snapshot",), signal.axes)
-    attributes = DEFAULTS | _attributes(graph, signal) | dict(facts)
-    coordinates: dict[str, Any] = {"algorithm": list(algorithms), "made_with": made_with(attributes)} | signal.axes
     if graph is not None and (graph.named or graph.n_nodes <= NAMED_NODES):
         coordinates |= {"node": node_labels(graph.names)[0], "node_row": ("node", np.arange(graph.n_nodes))}
     if "ln_vx_row_norm" in variables:
         coordinates["matrix"] = ["H_ln", "H_vx"]
-    return with_long_names(xr.Dataset(variables, coordinates | _hop_coordinates(hops)), attributes)
-
-
-def _hop_coordinates(hops: Sequence[HopResult]) -> dict[str, Any]:
-    """The labels of hops, components and members of ensembles, and the coordinates of ``FIELDS``."""
-    found: dict[str, Any] = {"hop": [hop.hop for hop in hops], "component": hops[0].axis.component}
-    for name in COORDINATES:
-        values = [hop.sizes[SIZES.index(name)] if name in SIZES else getattr(hop.axis, name) for hop in hops]
-        found[name] = FIELDS[name].dims, np.stack(values)
-    return found | ({} if hops[0].ens_weights is None else {"member": list(hops[0].ens_weights)})
+    return with_long_names(xr.Dataset(variables, coordinates), attributes)
 
 
 def _attributes(graph: "Graph | DeviceGraph | None", signal: Signal) -> dict[str, Any]:
