@@ -59,6 +59,8 @@ class HopFormulas:
     stratum: Any
     basis: Any
     potential: Array
+    gradient: Array
+    seed: int
 
     @property
     def is_whole(self) -> bool:
@@ -71,6 +73,30 @@ class HopFormulas:
     @property
     def xp(self) -> ModuleType:
         return namespace(self.potential)
+
+    @cached_property
+    def accuracy(self) -> Accuracy | None:
+        """How accurate the eigenspaces are; None where that was not measured."""
+        return accuracy_of(self.basis)
+
+    @property
+    def total_weight(self) -> Any:
+        return self.stratum.total_weight
+
+    def node_means(self) -> Array:
+        """The weighted mean gradient over each node's edges, 0 without an edge: ``(T, n)``."""
+        sums = edge_sums.node_sums(self.stratum.edges, self._weighted(self.gradient), self.n_nodes)
+        return sums / self._here(np.where(self.stratum.degrees > 0, self.stratum.degrees, 1.0))
+
+    @property
+    def difference_energy(self) -> Energy:
+        """``sum_e (w g)^2 (1/c(x) + 1/c(y))``, which the second of ``difference_sums`` adds up to: ``(T,)``."""
+        squares = self._weighted(self.gradient) ** 2
+        if self.basis.root is None:
+            return Energy(2.0 * self.xp.sum(squares, axis=1))
+        inverse = self._here(self.basis.root**-2.0)
+        ends = inverse[..., self.stratum.edges[:, 0]] + inverse[..., self.stratum.edges[:, 1]]
+        return Energy(self.xp.sum(squares * ends, axis=1))
 
     def edge_sum(self, values: Array) -> Array:
         """``sum_e w values``: ``(T, m) -> (T,)``."""
@@ -94,6 +120,10 @@ class HopFormulas:
     def reservation(self) -> str:
         """A reservation about the basis that replaces the status "ok"; empty where there is none."""
         return UNCOUNTED if not self.is_whole and np.isnan(self.basis.beyond) else ""
+
+    def random(self, purpose: int) -> np.random.Generator:
+        """A generator that depends on the seed, the hop and the purpose alone."""
+        return np.random.default_rng([self.seed, number_of(self.stratum.hop), purpose])
 
     def _here(self, values: np.ndarray) -> Array:
         """Plain numbers where the signal is, in the precision of the basis."""
@@ -128,10 +158,6 @@ class Hop(HopFormulas):
             values = _of_columns(split_at_zero(self.stratum, COMBINATORIAL, _columns(values))[1], values)
         return edge_sums.edge_lengths(self._in_precision(values), self.stratum.edges)
 
-    @property
-    def total_weight(self) -> float:
-        return self.stratum.total_weight
-
     def project(self, signals: Array) -> tuple[Array, Energy]:
         """``phi_i^T C s`` (``u_i^T s`` for the normalised Laplacian), ``(T, n, d) -> (T, components, d)``; energies.
 
@@ -151,12 +177,6 @@ class Hop(HopFormulas):
         squares = (xp.reshape(one * one, (len(one), len(signals), -1)) for one in (rest, along))
         return _of_columns(found, signals), Energy(*(xp.sum(one, axis=(0, 2)) for one in squares))
 
-    def node_means(self) -> Array:
-        """The weighted mean gradient over each node's edges, 0 without an edge: ``(T, n)``."""
-        sums = edge_sums.node_sums(self.stratum.edges, self._weighted(self.gradient), self.n_nodes)
-        degrees = np.where(self.stratum.counts > 0, self.stratum.degrees, 1.0)
-        return sums / self._here(degrees)
-
     def oriented_gradient(self, orientation: str) -> Array:
         """Gradients with a sign for the direction of each edge: from lower to higher rows, or random."""
         if orientation == "index":
@@ -169,6 +189,13 @@ class Hop(HopFormulas):
         source = self._over_root(edge_sums.divergence(self.stratum.edges, self._weighted(flow), self.n_nodes).T)
         return self._transform(source).T, Energy(self.xp.sum(source**2, axis=0))
 
+    @cached_property
+    def difference_sums(self) -> tuple[Array, Array]:
+        """``sum_e w g abs(phi_i(x) - phi_i(y))`` and ``sum_e (w g)^2 (phi_i(x) - phi_i(y))^2``: ``(T, components)``."""
+        return self.sum_differences(self._weighted(self.gradient))
+
+    # ---- for diagnostics, of one graph only
+
     def misfit(self, coefficients: Array, flow: Array) -> Array:
         """``B f - flow`` on the edges for ``f = sum_i coefficients_i phi_i``: ``(T, n), (T, m) -> (T, m)``."""
         f = self._over_root(self.basis.rebuild(coefficients.T))
@@ -179,30 +206,7 @@ class Hop(HopFormulas):
         """``sum_i lam_i magnitude_i^2``: ``(T, components) -> (T,)``."""
         return magnitude**2 @ self._here(self.basis.values)
 
-    @cached_property
-    def difference_sums(self) -> tuple[Array, Array]:
-        """``sum_e w g abs(phi_i(x) - phi_i(y))`` and ``sum_e (w g)^2 (phi_i(x) - phi_i(y))^2``: ``(T, components)``."""
-        return self.sum_differences(self._weighted(self.gradient))
-
-    @property
-    def difference_energy(self) -> Energy:
-        """``sum_e (w g)^2 (1/c(x) + 1/c(y))``, which the second of ``difference_sums`` adds up to: ``(T,)``."""
-        squares = self._weighted(self.gradient) ** 2
-        if self.basis.root is None:
-            return Energy(2.0 * self.xp.sum(squares, axis=1))
-        inverse = self._here(self.basis.root**-2.0)
-        return Energy(squares @ (inverse[self.stratum.edges[:, 0]] + inverse[self.stratum.edges[:, 1]]))
-
     # ---- how
-
-    @cached_property
-    def accuracy(self) -> Accuracy | None:
-        """How accurate the eigenspaces are; None where that was not measured."""
-        return accuracy_of(self.basis)
-
-    def random(self, purpose: int) -> np.random.Generator:
-        """A generator that depends on the seed, the hop and the purpose alone."""
-        return np.random.default_rng([self.seed, number_of(self.stratum.hop), purpose])
 
     def sum_differences(self, flow: Array) -> tuple[Array, Array]:
         """The two sums of ``difference_sums`` for any values ``(T, m)`` on the edges in the place of ``w g``."""

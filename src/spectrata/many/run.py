@@ -132,9 +132,9 @@ def spectra_many(
         chunks = [jobs[first : first + size] for first in range(0, len(jobs), size)]
         done = 0
         report("graphs", 0.0)
-        for outcomes in _run(executor, chunks, request):
-            kept.write([outcome for outcome in outcomes if outcome.arrays])
-            done += sum(len(outcome.rows) for outcome in outcomes)
+        for count, outcomes in _run(executor, chunks, request):
+            kept.write(outcomes)
+            done += count
             report(f"graph {done} of {len(jobs)}", done / len(jobs))
         return kept.finish()
     finally:
@@ -192,8 +192,7 @@ def _request(jobs: list[Job], asked: Mapping[str, Any], read_as: Mapping[str, An
         raise OptionError(f"{words}; give the weights of ens by name or as a mapping, and device as text.")
     reading = AS_USUAL | {name: value for name, value in read_as.items() if name in READING}
     weighted = _check_reading(jobs, reading)
-    if weighted:
-        plan.check([1], weighted=True)
+    plan.check([1], weighted)  # no ensemble has members that it lacks at hop 1
     hops, metric = asked_hops(asked["hops"]), asked["metric"]
     return Request(plan, hops, metric, zero_vectors, device, reading, weighted, edges, len(jobs))
 
@@ -242,15 +241,15 @@ def _facts(request: Request) -> dict[str, Any]:
 # ---- executors
 
 
-def _run(executor: Executor | None, chunks: list[Chunk], request: Request) -> Iterator[list[Outcome]]:
-    """Results of all chunks as they come.
+def _run(executor: Executor | None, chunks: list[Chunk], request: Request) -> Iterator[tuple[int, list[Outcome]]]:
+    """Results of all chunks as they come, with the number of their pairs.
 
     A few tasks per worker are under way. A task that fails as a whole is tried once more (a connection may have been
     lost), then pair by pair.
     """
     if executor is None:
         threaded = replace(request, threads=threads.threads())  # which share out whole matrices and change no bits
-        yield from (work(chunk, threaded) for chunk in chunks)
+        yield from ((len(chunk), work(chunk, threaded)) for chunk in chunks)
         return
     client = getattr(executor, "_client", None)  # of Dask
     workers = getattr(executor, "_max_workers", None) if client is None else sum(client.nthreads().values())
@@ -277,7 +276,7 @@ def _run(executor: Executor | None, chunks: list[Chunk], request: Request) -> It
                 outcomes = [] if problem else future.result()
                 del future  # a cluster does again what is still asked for when the worker that holds it dies
                 if problem is None:
-                    yield outcomes
+                    yield len(chunk), outcomes
                 elif isinstance(problem, BrokenExecutor | OSError) and not isinstance(problem, WorkerDied):
                     raise SpectrataError(
                         f"The executor broke ({problem}), between {chunk[0].name!r} and {chunk[-1].name!r} or in work "
@@ -289,7 +288,7 @@ def _run(executor: Executor | None, chunks: list[Chunk], request: Request) -> It
                 elif len(chunk) > 1:
                     queue.extend([job] for job in reversed(chunk))
                 else:
-                    yield [Outcome.failed(chunk[0].index, problem)]
+                    yield 1, [Outcome.failed(chunk[0].index, problem)]
     finally:
         for future in under_way:
             future.cancel()

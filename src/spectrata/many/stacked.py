@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.core.bases.accuracy import Accuracy
-from spectrata.core.bases.basis import sum_rounding
 from spectrata.core.checks import Energy
 from spectrata.core.engine import measured
 from spectrata.core.hop import HopFormulas, split_at_zero
@@ -82,25 +80,11 @@ class StackedHop(HopFormulas):
     stratum: StackedStratum
     basis: StackedBasis
     potential: np.ndarray  # (g, n, d), signals whose plain differences have the length of the gradient
-    lengths: np.ndarray  # (g, m), of the differences over all pairs of nodes
+    gradient: np.ndarray  # (g, m), 0 where a graph has no such edge
     seed: int = 0
-    diagnose: bool = False  # whether extras are wanted
     graphs: int = 0  # graphs of the whole run, of which these are some
     backend: Backend = NUMPY  # where the sums over pairs of nodes are made; arrays are in main memory
-
-    @cached_property
-    def accuracy(self) -> Accuracy:
-        basis = self.basis
-        measured = basis.column_residual, basis.column_gram
-        return Accuracy(basis.values, basis.eigenspace, basis.is_zero, *measured, sum_rounding(self.n_nodes))
-
-    @cached_property
-    def gradient(self) -> np.ndarray:
-        return np.where(self.stratum.weights > 0, self.lengths, 0.0)
-
-    @cached_property
-    def total_weight(self) -> np.ndarray:
-        return self.stratum.weights.sum(axis=1)
+    diagnose = False  # whether extras are wanted
 
     def project(self, signals: np.ndarray) -> tuple[np.ndarray, Energy]:
         zero, rest = split_at_zero(self.stratum.union, self.basis.operator, signals.reshape(-1, signals.shape[2]))
@@ -110,71 +94,39 @@ class StackedHop(HopFormulas):
         at_zero = np.bincount(np.nonzero(self.basis.is_zero)[0], np.sum(zero**2, axis=1), len(self.stratum))
         return found, Energy(np.sum(rest**2, axis=(1, 2)), at_zero)
 
-    def node_means(self) -> np.ndarray:
-        degrees = self.stratum.per_node(self.stratum.union.degrees)
-        sums = edge_sums.node_sums(self.stratum.pairs, self._flow, self.n_nodes)
-        return sums / np.where(degrees > 0, degrees, 1.0)
-
     def oriented_gradient(self, orientation: str) -> np.ndarray:
         if orientation == "index":
             return self.gradient
-        drawn = [
-            np.random.default_rng([self.seed, self.stratum.hop, 1]).choice([-1.0, 1.0], size=edges)
-            for edges in self.stratum.n_edges
-        ]
         signs = np.zeros_like(self.gradient)
-        signs[self.stratum.weights > 0] = np.concatenate(drawn)
+        for own, is_edge in zip(signs, self.stratum.weights > 0, strict=True):
+            own[is_edge] = self.random(purpose=1).choice([-1.0, 1.0], size=np.count_nonzero(is_edge))
         return self.gradient * signs
 
     def project_divergence(self, flow: np.ndarray) -> tuple[np.ndarray, Energy]:
-        source = edge_sums.divergence(self.stratum.pairs, self.stratum.weights * flow, self.n_nodes)
-        source = self._over_root(source)
+        source = edge_sums.divergence(self.stratum.edges, self._weighted(flow), self.n_nodes)
+        source = source if self.basis.root is None else source / self.basis.root
         return (source[:, None] @ self.basis.vectors)[:, 0], Energy(np.sum(source**2, axis=1))
-
-    def misfit(self, coefficients: np.ndarray, flow: np.ndarray) -> np.ndarray:
-        f = self._over_root((self.basis.vectors @ coefficients[:, :, None])[:, :, 0])
-        x, y = self.stratum.pairs.T
-        return np.where(self.stratum.weights > 0, f[:, x] - f[:, y] - flow, 0.0)
-
-    def energy_on_edges(self, magnitude: np.ndarray) -> np.ndarray:
-        return np.sum(magnitude**2 * self.basis.values, axis=1)
 
     @cached_property
     def difference_sums(self) -> tuple[np.ndarray, np.ndarray]:
-        root = self.basis.root
-        vectors = self.basis.vectors if root is None else self.basis.vectors / root[:, :, None]
+        flow, vectors, root = self._weighted(self.gradient), self.basis.vectors, self.basis.root
+        vectors = vectors if root is None else vectors / root[:, :, None]
         if self.backend == NUMPY:
-            absolute, squared = edge_sums.stacked_difference_sums(self._flow, vectors, self.graphs)
+            absolute, squared = edge_sums.stacked_difference_sums(flow, vectors, self.graphs)
         else:
             from spectrata.kernels import fused_rows
 
-            absolute, squared = (to_numpy(sums) for sums in fused_rows.pair_sums(self._flow, vectors))
+            absolute, squared = (to_numpy(sums) for sums in fused_rows.pair_sums(flow, vectors))
         absolute[self.basis.is_zero], squared[self.basis.is_zero] = 0.0, 0.0
         return absolute, squared
-
-    @cached_property
-    def difference_energy(self) -> Energy:
-        squares, root = self._flow**2, self.basis.root
-        if root is None:
-            return Energy(2.0 * squares.sum(axis=1))
-        x, y = self.stratum.pairs.T
-        return Energy(np.sum(squares * (root[:, x] ** -2.0 + root[:, y] ** -2.0), axis=1))
-
-    @cached_property
-    def _flow(self) -> np.ndarray:
-        return self.stratum.weights * self.gradient
-
-    def _over_root(self, values: np.ndarray) -> np.ndarray:
-        return values if self.basis.root is None else values / self.basis.root
 
 
 # ---- a stack of graphs
 
 
-def can_stack(plan: Plan, hops: Sequence[int]) -> bool:
-    """Whether the plan's algorithms at these hops, and its options, allow stacks."""
-    rows = [*plan.rows, *(row for hop in hops for row in plan.needed(hop))]
-    return plan.dtype == "float64" and plan.n_eigs is None and all(row.stacks for row in rows)
+def can_stack(plan: Plan) -> bool:
+    """Whether the plan's options and algorithms allow stacks; no ensemble has members that it lacks at hop 1."""
+    return plan.dtype == "float64" and plan.n_eigs is None and all(row.stacks for row in [*plan.rows, *plan.needed(1)])
 
 
 def transform(
@@ -192,18 +144,18 @@ def transform(
     ``weights`` are those of all pairs of nodes, ``(g, n, n)``; without them all edges have weight 1. ``backend`` is
     where eigenbases and sums over pairs of nodes are computed.
     """
-    plan.check(hops)
     n = distances.shape[1]
-    pairs = np.column_stack(np.triu_indices(n, 1))
-    lengths = edge_sums.edge_lengths(batch.values, pairs)
-    apart = distances[:, pairs[:, 0], pairs[:, 1]]
-    every = np.ones((1, 1)) if weights is None else weights[:, pairs[:, 0], pairs[:, 1]]
-    every = np.broadcast_to(every, apart.shape)
+    x, y = np.triu_indices(n, 1)
+    edges = np.column_stack([x, y])
+    lengths, apart = edge_sums.edge_lengths(batch.values, edges), distances[:, x, y]
+    every = np.ones_like(lengths) if weights is None else weights[:, x, y]
     for hop in hops:
         rows = np.flatnonzero((apart == hop).any(axis=1))
-        stratum = StackedStratum(hop, n, pairs, np.where(apart[rows] == hop, every[rows], 0.0))
+        is_edge = apart[rows] == hop
+        stratum = StackedStratum(hop, n, edges, np.where(is_edge, every[rows], 0.0))
         basis = decompose(stratum, plan.options.operator, threads, backend)
         own = Potential(batch.values[rows], batch.metric, batch.scale[rows], batch.undefined[rows])
+        gradient = np.where(is_edge, lengths[rows], 0.0)
         # The engine uses of a hop what both kinds have.
-        work: Any = StackedHop(stratum, basis, own.values, lengths[rows], plan.seed, plan.diagnose, graphs, backend)
+        work: Any = StackedHop(stratum, basis, own.values, gradient, plan.seed, graphs, backend)
         yield rows, measured(work, own, plan)

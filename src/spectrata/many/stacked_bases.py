@@ -27,7 +27,7 @@ class StackedStratum:
 
     hop: int
     n_nodes: int
-    pairs: np.ndarray  # (m, 2), all pairs x < y in lexicographic order: the edges that a graph may have
+    edges: np.ndarray  # (m, 2), all pairs x < y in lexicographic order: those that a graph may have
     weights: np.ndarray  # (g, m), 0 where a graph has no such edge
 
     def __len__(self) -> int:
@@ -37,7 +37,7 @@ class StackedStratum:
     def union(self) -> Stratum:
         """All of them as one graph on ``g n`` nodes, one after the other."""
         graph, pair = np.nonzero(self.weights)
-        edges = self.pairs[pair] + (graph * self.n_nodes)[:, None]
+        edges = self.edges[pair] + (graph * self.n_nodes)[:, None]
         return Stratum(self.hop, len(self) * self.n_nodes, edges, self.weights[graph, pair])
 
     def per_node(self, values: np.ndarray) -> np.ndarray:
@@ -55,7 +55,15 @@ class StackedStratum:
 
     @property
     def n_singletons(self) -> np.ndarray:
-        return np.sum(self.per_node(self.union.counts) == 0, axis=1)
+        return np.sum(self.degrees == 0, axis=1)
+
+    @cached_property
+    def degrees(self) -> np.ndarray:
+        return self.per_node(self.union.degrees)
+
+    @property
+    def total_weight(self) -> np.ndarray:
+        return self.weights.sum(axis=1)
 
 
 # ---- eigenbases
@@ -73,6 +81,10 @@ class StackedBasis:
     column_residual: np.ndarray  # (g, n), as of ``core.bases.basis.EigenBasis``
     column_gram: np.ndarray
     dtype, is_whole = "float64", True
+
+    @property
+    def n_nodes(self) -> int:
+        return self.values.shape[1]
 
     @cached_property
     def eigenspace(self) -> np.ndarray:
@@ -100,19 +112,14 @@ def decompose(stratum: StackedStratum, operator: Laplacian, threads: int = 1, ba
     and the residual of every graph must be small. A stack that a GPU's solver leaves with a larger one is solved again
     on the processor.
     """
-    try:
-        return _decompose(stratum, operator, threads, backend)
-    except SolverError:
-        if backend == NUMPY:
-            raise
-        return _decompose(stratum, operator, threads, NUMPY)
-
-
-def _decompose(stratum: StackedStratum, operator: Laplacian, threads: int, backend: Backend) -> StackedBasis:
-    n, parts = stratum.n_nodes, stratum.per_node(stratum.union.parts)
+    n, parts, (x, y) = stratum.n_nodes, stratum.per_node(stratum.union.parts), stratum.edges.T
     measure = operator.measure(stratum.union)
     root = stratum.per_node(np.sqrt(measure))
-    laplacians = _laplacians(stratum, root if operator.has_measure else None)
+    laplacians = np.zeros((len(stratum), n, n))
+    laplacians[:, x, y] = laplacians[:, y, x] = -stratum.weights
+    laplacians[:, range(n), range(n)] = stratum.degrees
+    if operator.has_measure:
+        laplacians /= root[:, :, None] * root[:, None, :]
     sizes = np.bincount(stratum.union.parts, measure)
     null = root / np.sqrt(sizes)[parts]  # at each node, the unit null vector of its part
     inside = np.where(parts[:, :, None] == parts[:, None, :], null[:, :, None] * null[:, None, :], 0.0)
@@ -126,17 +133,13 @@ def _decompose(stratum: StackedStratum, operator: Laplacian, threads: int, backe
     graph, column = np.nonzero(is_zero)  # one for each part, in the order of the parts
     values = np.where(is_zero, 0.0, off_zero_values(values, values[:, -1:]))
     vectors[graph, :, column] = np.where(parts[graph] == np.arange(len(graph))[:, None], null[graph], 0.0)
-    measured = verify_stack(stratum.hop, laplacians, values, vectors)
+    try:
+        measured = verify_stack(stratum.hop, laplacians, values, vectors)
+    except SolverError:
+        if backend == NUMPY:
+            raise
+        return decompose(stratum, operator, threads)
     return StackedBasis(values, vectors, is_zero, operator, root if operator.has_measure else None, *measured)
-
-
-def _laplacians(stratum: StackedStratum, root: np.ndarray | None) -> np.ndarray:
-    """``C^-1/2 L C^-1/2`` of every graph: ``(g, n, n)``."""
-    n, (x, y) = stratum.n_nodes, stratum.pairs.T
-    stack = np.zeros((len(stratum), n, n))
-    stack[:, x, y] = stack[:, y, x] = -stratum.weights
-    stack[:, range(n), range(n)] = stratum.per_node(stratum.union.degrees)
-    return stack if root is None else stack / (root[:, :, None] * root[:, None, :])
 
 
 def _eigh(stack: np.ndarray, threads: int, backend: Backend) -> tuple[np.ndarray, np.ndarray]:

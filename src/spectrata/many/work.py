@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -107,29 +108,28 @@ def one_thread() -> Iterator[None]:
 
 
 def work(chunk: list[Job], request: Request) -> list[Outcome]:
-    """Compute a chunk on one thread; a pair that fails says why and harms no other.
+    """Compute what the store does not hold of a chunk, on one thread; a pair that fails says why and harms no other.
 
     A chunk is computed whole unless the store holds all of it, so that what is stacked with what, and with it the last
     bits, does not depend on the past.
     """
     outcomes: list[Outcome] = []
     pairs: list[Pair] = []
+    changed: set[int] = set()
     with one_thread():
         for job in chunk:
             try:
                 pairs.append(_read(job, request))
+                digest = pairs[-1].digest
             except Exception as problem:  # whatever a reader or an object of the caller raises
                 outcomes.append(Outcome.failed(job.index, problem))
-        found = {pair.index: pair.digest for pair in pairs} | {
-            int(one.rows[0]): one.arrays["digest"][0] for one in outcomes
-        }
-        held = [job.index for job in chunk if job.known not in ("", UNKNOWN) and job.known == found[job.index]]
-        unchanged = [Outcome(np.array(held), {})] if held else []
-        if len(held) == len(chunk):
-            return unchanged
-        outcomes += _computed(pairs, request)
-    changed = set(found).difference(held)
-    return unchanged + [one for one in (outcome.only(changed) for outcome in outcomes) if len(one.rows)]
+                digest = outcomes[-1].arrays["digest"][0]
+            if digest != job.known or digest == UNKNOWN:
+                changed.add(job.index)
+        if changed:
+            outcomes += _computed(pairs, request)
+    kept = (outcome.only(changed) for outcome in outcomes)
+    return [outcome for outcome in kept if len(outcome.rows)]
 
 
 def _read(job: Job, request: Request) -> Pair:
@@ -142,66 +142,51 @@ def _read(job: Job, request: Request) -> Pair:
 
 
 def _computed(pairs: list[Pair], request: Request) -> list[Outcome]:
-    """Results of pairs that were read, the small ones in stacks of one shape."""
-    alone = [pair for pair in pairs if not pair.is_small]
-    small = sorted((pair for pair in pairs if pair.is_small), key=lambda pair: pair.shape)
+    """Results of pairs that were read, the small ones in stacks of one shape; on a GPU, threads prepare stacks."""
+    together = stacked.can_stack(request.plan)
+    small = sorted((pair for pair in pairs if together and pair.is_small), key=attrgetter("shape"))
     stacks: list[list[Pair]] = []
-    for shape, group in groupby(small, lambda pair: pair.shape):
-        step = max(1, stacked.STACK_NUMBERS // shape[0] ** 2)
-        own = list(group)
+    for (n, *_), group in groupby(small, attrgetter("shape")):
+        own, step = list(group), max(1, stacked.STACK_NUMBERS // n**2)
         stacks += [own[first : first + step] for first in range(0, len(own), step)]
-    outcomes: list[Outcome] = []
-    for own, found in zip(stacks, _solved(stacks, request), strict=True):
-        outcomes += found or []
-        alone += own if found is None else []
-    return outcomes + [_alone(pair, request) for pair in alone]
 
+    def solve(own: list[Pair]) -> list[Outcome]:
+        with own[0].backend.active(), share(1):
+            return _stack(own, request)
 
-def _solved(stacks: list[list[Pair]], request: Request) -> Iterator[list[Outcome] | None]:
-    """Results of ``_stack``; on a GPU a few threads prepare stacks while others are computed."""
-
-    def solve(pairs: list[Pair]) -> list[Outcome] | None:
-        with pairs[0].backend.active(), share(1):
-            return _stack(pairs, request)
-
-    if request.threads == 1 or all(own[0].backend == NUMPY for own in stacks):
-        yield from map(solve, stacks)
-        return
     with ThreadPoolExecutor(min(request.threads, DEVICE_THREADS)) as pool:
-        yield from pool.map(solve, stacks)
+        each = map if all(pair.backend == NUMPY for pair in small) else pool.map
+        found = [outcome for outcomes in each(solve, stacks) for outcome in outcomes]
+    return found + [_alone(pair, request) for pair in pairs if not (together and pair.is_small)]
 
 
-def _stack(pairs: list[Pair], request: Request) -> list[Outcome] | None:
-    """Graphs of one size in one go; None where the algorithms or options do not allow that."""
-    plan, graphs = request.plan, [pair.graph for pair in pairs]
-    if not stacked.can_stack(plan, ()):
-        return None
+def _stack(pairs: list[Pair], request: Request) -> list[Outcome]:
+    """Graphs of one size in one go."""
+    graphs, hops, n = [pair.graph for pair in pairs], request.hops, pairs[0].graph.n_nodes
     try:
         batch = request.potential(pairs)
-        distances = stacked.hop_distances(graphs, request.hops)
-        largest, asked = int(np.max(distances, where=distances < stacked.UNREACHED, initial=0)), request.hops
-        hops = [hop for hop in asked if hop <= largest] if isinstance(asked, list) else list(range(1, largest + 1))
-        if not stacked.can_stack(plan, hops):
-            return None
+        distances = stacked.hop_distances(graphs, hops)
+        largest = int(np.max(distances, where=distances < stacked.UNREACHED, initial=0))
+        hops = [hop for hop in (hops if isinstance(hops, list) else range(1, largest + 1)) if hop <= largest]
         weights = stacked.pair_weights(graphs, distances, request.read_as["hop_weights"]) if request.weighted else None
         how = weights, request.threads, request.graphs, pairs[0].backend
-        results = stacked.transform(distances, batch, hops, plan, *how)
-        return [request.outcome(pairs, batch.metric, results, len(hops), distances.shape[1])]
+        results = stacked.transform(distances, batch, hops, request.plan, *how)
+        return [request.outcome(pairs, batch.metric, results, len(hops), n)]
     except SpectrataError as problem:
         if len(pairs) == 1:
             return [Outcome.failed(pairs[0].index, problem, pairs[0].digest)]
         # One by one, so that the graph which is refused is named, and no other fails with it.
-        return [outcome for pair in pairs for outcome in _stack([pair], request) or []]
+        return [outcome for pair in pairs for outcome in _stack([pair], request)]
 
 
 def _alone(pair: Pair, request: Request) -> Outcome:
     try:
         field, hops, plan, found = request.potential([pair]), request.hops, request.plan, []
+        how: Any = {"hop_weights": request.read_as["hop_weights"], "max_basis_bytes": 0}
+        strat = Stratification(pair.graph, max(hops) if isinstance(hops, list) else hops, **how)
         if isinstance(hops, list):
-            diameter = Stratification(pair.graph).diameter or 0
-            hops = [hop for hop in hops if hop <= diameter]
-        if hops != []:  # of those asked for the graph reaches some
-            strat = Stratification(pair.graph, hops, hop_weights=request.read_as["hop_weights"], max_basis_bytes=0)
+            strat = strat.only(*(hop for hop in hops if hop in strat.hops))
+        if strat.hops:  # the graph reaches some of those asked for
             strat.announce(plan, pair.backend)
             found = all_hops(strat, field, plan, pair.backend)
         width = int(found[0].axis.component[-1]) + 1 if found else 0

@@ -12,10 +12,11 @@ order in residual over gap are left out.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from spectrata.core.bases.basis import EigenBasis, sum_rounding
+from spectrata.core.bases.basis import sum_rounding
 
 WINDOW = 4  # eigenspaces on each side whose energies count at their own gap; those farther off count at the next gap
 SMALLEST = 1e-150  # a gap below is none
@@ -78,13 +79,13 @@ class Accuracy:
         return sums + off * np.maximum(far, SMALLEST) ** -2.0
 
 
-def accuracy_of(basis: EigenBasis) -> Accuracy | None:
-    """The accuracy of the eigenspaces of one graph; None where nothing was measured."""
+def accuracy_of(basis: Any) -> Accuracy | None:
+    """The accuracy of the eigenspaces of one graph, or of stacked graphs; None where nothing was measured."""
     if basis.column_residual is None or basis.column_gram is None:
         return None
-    beyond = np.inf if basis.is_whole else basis.beyond
-    spaces = basis.eigenspace - basis.eigenspace[0]
-    whole = np.bincount(spaces)[spaces] == basis.multiplicity
-    gram = np.where(whole, basis.column_gram, np.nan)  # a part of an eigenspace is not a magnitude of its own
+    spaces, gram, beyond = basis.eigenspace, basis.column_gram, np.inf
+    if not basis.is_whole:  # a part of an eigenspace is not a magnitude of its own
+        spaces, beyond = spaces - spaces[0], basis.beyond
+        gram = np.where(np.bincount(spaces)[spaces] == basis.multiplicity, gram, np.nan)
     rounding = sum_rounding(basis.n_nodes, basis.dtype)
     return Accuracy(basis.values, spaces, basis.is_zero, basis.column_residual, gram, rounding, beyond)
