@@ -18,7 +18,7 @@ from spectrata.stats.nulls.given import (
     residual,
 )
 from spectrata.stats.nulls.orders import arrangements, block_orders, orders
-from spectrata.stats.nulls.stopping import Chance, interval, looks, run_columns, run_family, tail_p
+from spectrata.stats.nulls.stopping import Chance, chance_interval, interval, looks, run_columns, run_family, tail_p
 
 
 @pytest.mark.parametrize("n", [1, 7, 300, 70_000])
@@ -84,6 +84,17 @@ def test_the_interval_covers_and_the_second_look_is_taken_near_the_level():
 )
 def test_looks(n, draws, at):
     assert looks(n, draws) == at
+
+
+def test_the_interval_of_few_draws_is_as_wide_as_its_level_promises():
+    drawn = np.random.default_rng(0).normal(size=(39, 4))
+    assert np.array_equal(chance_interval(drawn), [drawn.min(axis=0), drawn.max(axis=0)])
+    lost = np.vstack([drawn, np.full(4, np.nan)])  # undefined draws drop out
+    assert np.array_equal(chance_interval(lost), chance_interval(drawn))
+    many = np.random.default_rng(1).normal(size=(2_000, 40, 1))  # the last of each 40 is a further draw
+    ends = np.array([chance_interval(one[:-1])[:, 0] for one in many])
+    misses = np.mean((many[:, -1, 0] < ends[:, 0]) | (many[:, -1, 0] > ends[:, 1]))
+    assert 0.035 < misses < 0.065  # 5 %; of linear quantiles 9.5 %
 
 
 def test_tails_and_corrections_of_a_few_values():

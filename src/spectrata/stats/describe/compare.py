@@ -19,6 +19,7 @@ from spectrata.stats.describe.align import align
 from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups, merge_rules, over, rebuild
 from spectrata.stats.describe.spectrum import lengths, merge_eigenspaces, off_zero_share, rounding_floor
 from spectrata.stats.nulls.orders import orders
+from spectrata.stats.nulls.stopping import chance_interval
 from spectrata.stats.nulls.surrogates import exchange_signs
 from spectrata.stats.statistics.shares import FLOOR
 
@@ -173,7 +174,7 @@ def correlation_chance(x: SpreadSpectra, y: SpreadSpectra, draws: int, seed: int
         pairs = [(one[None], other[mixed]), (one[mixed], other[None])]
         found = np.concatenate([correlation(*pair, weights[used] / weights[used].sum()) for pair in pairs])
         if np.isfinite(found).all():
-            low[place], high[place] = np.percentile(found, (2.5, 97.5))
+            low[place], high[place] = chance_interval(found[:, None])[:, 0]
     return {"chance_low": low, "chance_high": high}
 
 

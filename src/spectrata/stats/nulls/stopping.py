@@ -191,12 +191,14 @@ def run_family(
 def chance_interval(drawn: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """The 2.5 and 97.5 % quantiles of draws ``(N, S) -> (2, S)``; undefined draws drop out.
 
-    ``weights (N,)`` are in proportion to probabilities, where the draws are all arrangements.
+    A further draw lies outside with a probability of 5 %, however few they are: of 39 the smallest and the largest are
+    the ends. ``weights (N,)`` are in proportion to probabilities, where the draws are all arrangements.
     """
     found, lost = np.full((2, drawn.shape[1]), np.nan), np.isnan(drawn)
     some = ~lost.all(axis=0)
     if weights is None:
-        found[:, some] = (np.nanquantile if lost.any() else np.quantile)(drawn[:, some], CHANCE, axis=0)
+        quantile = np.nanquantile if lost.any() else np.quantile
+        found[:, some] = quantile(drawn[:, some], CHANCE, axis=0, method="weibull")
     else:  # shares that add up to a quantile, up to rounding, reach it
         ends, weights = np.array(CHANCE) * (1 - 1e-12), np.where(lost, 0.0, weights[:, None])[:, some]
         values = np.where(lost, np.inf, drawn)[:, some]
