@@ -97,18 +97,17 @@ class Verdict:
     @property
     def text(self) -> str:
         """The verdict in one line."""
-        name = _spelled(self.snapshot) + (" (outputs)" if self.place == OUTPUTS else "")
-        said = f"{name}: {SHOWN[self.kind]}"
+        place, times = " (outputs)" if self.place == OUTPUTS else "", f"{self.agreeing} of {self.evaluations}"
+        said = f"{_spelled(self.snapshot)}{place}: {SHOWN[self.kind]}"
         if self.kind in SIGNS:
-            said += f" {self.value:.2g} {SIGNS[self.kind]} {self.level:g} at {self.agreeing} of {self.evaluations}"
-            said += " evaluations"
-        if self.kind == "training":
-            said += f" ({self.ending.reason})"
-        if self.kind == "collapsed" and self.cause:
-            words = {TOO: "too", MESSAGES: f"{self.control:.2g}, so messages are the cause"}
-            said += f"; control without messages: {words.get(self.cause, f'{self.control:.2g}, cause not settled')}"
+            said += f" {self.value:.2g} {SIGNS[self.kind]} {self.level:g} at {times} evaluations"
+        said += f" ({self.ending.reason})" if self.ending.reason else ""
+        if self.cause:
+            words = {MESSAGES: "so messages are the cause", UNSETTLED: "cause not settled"}
+            why = "too" if self.cause == TOO else f"{self.control:.2g}, {words[self.cause]}"
+            said += f"; control without messages: {why}"
         said += f"; {self.scores}" if self.scores else ""
-        return f"{said} ({self.ending.unchecked})" if self.kind in SIGNS and self.ending.unchecked else said
+        return said + (f" ({self.ending.unchecked})" if self.ending.unchecked else "")
 
     def explain(self) -> str:
         """The rates and limits of the verdict, in sentences."""
