@@ -29,7 +29,8 @@ import scipy.sparse as sp
 import spectrata as st
 from spectrata.bands import fused_laplacian, lanczos, measure, one_hop, spectra
 from spectrata.kernels import fused_rows
-from spectrata.many import stacked, stacked_bases, store, work
+from spectrata.many import run as many_run
+from spectrata.many import stacked, stacked_bases, work
 
 COLUMNS, BANDS, STEPS = 16, 32, 120
 
@@ -101,7 +102,7 @@ WATCHED = [
     (stacked_bases, "verify_stack", "batch: verify"),
     (fused_rows, "pair_sums", "batch: pair sums"),
     (stacked, "measured", "batch: algorithms"),
-    (store.ResultMemory, "finish", "batch: result"),
+    (many_run, "in_memory", "batch: result"),
 ]
 
 

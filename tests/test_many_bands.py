@@ -96,7 +96,7 @@ def test_the_plot_has_the_numbers():
     ("given", "words"),
     [
         ({"bands": 4}, "give the edges that all share"),
-        ({"bands": [0.5, 1]}, "common bands start at 0"),
+        ({"bands": [0.5, 1]}, "give the edges that all share, from 0"),
         ({"bands": [2, 1]}, "must ascend"),
         ({"bands": EDGES, "stratification": {"n_eigs": 3}}, "leave out n_eigs"),
         ({"bands": EDGES, "algorithms": "adj_diff"}, "adj_diff"),

@@ -7,12 +7,11 @@ unchanged on top.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
@@ -54,8 +53,7 @@ def connect(scheduler: str, timeout: float = 10.0) -> Any:
         ) from problem
 
 
-@dataclass(frozen=True, eq=False)
-class RowBlock:
+class RowBlock(NamedTuple):
     """Some rows of a graph, as a worker holds them: own rows first among the rows it needs."""
 
     indptr: np.ndarray  # (rows + 1,)
@@ -187,7 +185,8 @@ class DaskLaplacian(LinearOperator):
         """``function(block, rows of x it needs, *more)`` for every block, on the workers that hold them."""
         from dask.distributed import CancelledError, KilledWorker
 
-        for attempt in range(TRIES):
+        lost: BaseException | None = None
+        for _ in range(TRIES):
             try:
                 pieces = self.client.scatter([x[needed] for needed in self._needed], hash=False)
                 tasks = [
@@ -196,10 +195,8 @@ class DaskLaplacian(LinearOperator):
                 ]
                 return self.client.gather(tasks)
             except (CancelledError, KilledWorker, OSError) as problem:
-                # The pieces went with their worker; its rows are loaded again by another.
-                if attempt == TRIES - 1:
-                    raise SpectrataError(f"The cluster lost workers {TRIES} times during one product.") from problem
-        raise AssertionError("unreachable")
+                lost = problem  # the pieces went with their worker; its rows are loaded again by another
+        raise SpectrataError(f"The cluster lost workers {TRIES} times during one product.") from lost
 
 
 def _cuts(client: Any, indptr: np.ndarray, blocks: int | None) -> np.ndarray:

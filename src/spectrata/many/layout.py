@@ -6,7 +6,7 @@ attributes: its size, metric and hash. Spectra may be summed into common bands, 
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -107,8 +107,8 @@ def padded(name: str, outcomes: Iterable[Outcome], sizes: Sizes, start: int, cou
     return values
 
 
-def labelled(ds: "xr.Dataset", names: Sequence[str], facts: dict[str, Any]) -> "xr.Dataset":
-    """A result from the fields of ``LAYOUT``: labels, attributes, and text of one type."""
+def labelled(ds: "xr.Dataset", facts: dict[str, Any]) -> "xr.Dataset":
+    """A result from the names of the graphs and the fields of ``LAYOUT``: labels, attributes, and text of one type."""
     texts = [name for name, field in LAYOUT.items() if field.dtype == "str"]
     ds = ds.assign({name: (ds[name].dims, ds[name].values.astype(object).astype(str)) for name in texts})
     state = np.where(ds["digest"] == "", "missing", np.where(ds["error"] == "", "done", "failed"))
@@ -122,8 +122,9 @@ def labelled(ds: "xr.Dataset", names: Sequence[str], facts: dict[str, Any]) -> "
     words = [known[metric] + digest[:12] for metric, digest in zip(metrics, hashes, strict=True)]
     status = np.where((state == "done")[:, None, None], ds["status"].values, state[:, None, None])
     ds = ds.drop_vars("digest").assign(status=(ds["status"].dims, status), state=("graph", state))
-    ds = ds.assign_coords(graph=list(names), algorithm=asked["algorithms"], hop=hops, made_with=("graph", words))
-    ds = ds.assign_coords(component=np.arange(ds.sizes["component"])).drop_attrs()
+    labels = {"graph": ds["graph"].values.astype(str), "algorithm": asked["algorithms"], "hop": hops}
+    labels |= {"component": np.arange(ds.sizes["component"]), "made_with": ("graph", words)}
+    ds = ds.assign_coords(labels).drop_attrs()
     for name in LAYOUT.keys() & ds.variables:
         ds[name].attrs["long_name"] = LAYOUT[name].long_name
     ds = ds.set_coords([name for name, field in LAYOUT.items() if field.coordinate])
@@ -132,19 +133,12 @@ def labelled(ds: "xr.Dataset", names: Sequence[str], facts: dict[str, Any]) -> "
 
 def _with_bands(ds: "xr.Dataset", edges: np.ndarray) -> "xr.Dataset":
     """Energies of the zero components and of the bands beside their magnitudes, named as by ``band_spectra``."""
-    energy = ds["magnitude"].drop_vars("component") ** 2
-    found = {
-        "energy": energy.isel(component=slice(1, None)).rename(component="band"),
-        "zero_energy": energy.isel(component=0),
-    }
-    dims, shape = ("hop", "band"), (ds.sizes["hop"], len(edges) - 1)
-    lower, upper = (np.broadcast_to(cut, shape).copy() for cut in (edges[:-1], edges[1:]))
-    dropped = [name for name in energy.coords if "component" in energy[name].dims]
-    ds = ds.assign({name: values.drop_vars(dropped, errors="ignore") for name, values in found.items()})
-    ds = ds.assign_coords(band=np.arange(shape[1]), band_lower=(dims, lower), band_upper=(dims, upper))
-    for name in ("energy", "zero_energy", "band_lower", "band_upper"):
-        ds[name].attrs = {"long_name": BAND_NAMES[name]}
-    return ds
+    energy, (*front, _), count = ds["magnitude"].values ** 2, ds["magnitude"].dims, ds.sizes["hop"]
+    found = {"energy": ((*front, "band"), energy[..., 1:]), "zero_energy": (front, energy[..., 0])}
+    for name, cut in (("band_lower", edges[:-1]), ("band_upper", edges[1:])):
+        found[name] = ("hop", "band"), np.tile(cut, (count, 1))
+    ds = ds.assign({name: (*laid, {"long_name": BAND_NAMES[name]}) for name, laid in found.items()})
+    return ds.assign_coords(band=np.arange(len(edges) - 1)).set_coords(["band_lower", "band_upper"])
 
 
 # ---- common bands of eigenvalues
@@ -159,7 +153,7 @@ def in_bands(found: HopResult, edges: tuple[float, ...]) -> HopResult:
     cuts, axis = np.array(edges), found.axis
     values, spaces, is_zero = map(np.atleast_2d, (axis.eigenvalue, axis.eigenspace, axis.is_zero))  # (G, N)
     first = np.diff(spaces, axis=1, prepend=-2) != 0
-    level = np.take_along_axis(values, np.maximum.accumulate(np.where(first, np.arange(values.shape[1]), 0), axis=1), 1)
+    level = np.maximum.accumulate(np.where(first, values, 0.0), axis=1)  # the first eigenvalue of each eigenspace
     near = EIGENSPACE_TOLERANCE["float64"] * values.max(axis=1)[:, None, None]
     band = np.where(is_zero, 0, 1 + (level[..., None] > cuts[1:-1] + near).sum(axis=2))
     inside = (band[..., None] == np.arange(len(cuts))).astype(float)  # (G, N, B)

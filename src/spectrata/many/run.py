@@ -9,6 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +18,13 @@ from spectrata.bands.settings import given_bands
 from spectrata.core.plan import Computing, make_plan
 from spectrata.core.registry import ALGORITHMS, require, resolve_algorithms
 from spectrata.core.strata import HOP_WEIGHTS, asked_hops
-from spectrata.errors import OptionError, SpectrataError
+from spectrata.errors import OptionError, ResultError, SpectrataError, argument
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.numbers import flag, one_of, whole
 from spectrata.kernels import threads
 from spectrata.many.layout import READ_AS, Outcome
 from spectrata.many.pool import WorkerDied
-from spectrata.many.store import ResultMemory, ResultStore
+from spectrata.many.store import ResultStore, in_memory, open_many
 from spectrata.many.work import Job, Request, work
 from spectrata.results.schema import ARGUMENTS, BANDS
 
@@ -117,28 +118,28 @@ def spectra_many(
     [[4.97, 0.0, 0.03], [41.5, 0.45, 0.04]]
     """
     jobs, report = _jobs(pairs), progress or (lambda message, fraction: None)
-    read_as = {"weights": weights} | dict(stratification or {})
     asked = {"algorithms": algorithms, "hops": hops, "metric": metric, "bands": bands, "seed": seed}
-    request = _request(jobs, asked, read_as, options)
+    request = _request(jobs, asked, {"weights": weights} | dict(stratification or {}), options)
     size = _chunk_size(jobs, request.device) if chunk is None else whole(chunk, "chunk")
     names, facts = [job.name for job in jobs], _facts(request)
-    if store is None:
-        kept: ResultMemory | ResultStore = ResultMemory(names, facts)
-    else:
-        kept = ResultStore.open(store, names, size, facts)
-        jobs = [replace(job, known=digest) for job, digest in zip(jobs, kept.digests, strict=True)]
-        request = replace(request, asked=json.dumps(facts))
-    try:
+    found: list[Outcome] = []
+    write: Callable[[list[Outcome]], None] = found.extend
+    with ExitStack() as stack:
+        if store is not None:
+            kept = stack.enter_context(closing(ResultStore(store, names, size, facts)))
+            jobs = [replace(job, known=digest) for job, digest in zip(jobs, kept.digests, strict=True)]
+            request, write = replace(request, asked=json.dumps(facts)), kept.write
         chunks = [jobs[first : first + size] for first in range(0, len(jobs), size)]
         done = 0
         report("graphs", 0.0)
         for count, outcomes in _run(executor, chunks, request):
-            kept.write(outcomes)
+            write(outcomes)
             done += count
             report(f"graph {done} of {len(jobs)}", done / len(jobs))
-        return kept.finish()
-    finally:
-        kept.close()
+        ds = in_memory(names, facts, found) if store is None else open_many(store)
+    if not (ds["state"] == "done").any():
+        raise ResultError(f"All {len(jobs)} pairs failed, the first with: {ds['error'].values[0]}")
+    return ds
 
 
 def _jobs(pairs: Iterable[Sequence[Any]]) -> list[Job]:
@@ -166,20 +167,24 @@ def _chunk_size(jobs: list[Job], device: str | None) -> int:
     return max(least, min(most, len(jobs) // 32))
 
 
-def _request(jobs: list[Job], asked: Mapping[str, Any], read_as: Mapping[str, Any], options: dict[str, Any]) -> Request:
+def _request(jobs: list[Job], asked: Mapping[str, Any], how: dict[str, Any], options: dict[str, Any]) -> Request:
     """Everything that is computed of every pair, checked before any pair is read."""
-    for name in read_as:
-        if name not in READING + COMPUTING:
+    how |= {name: options.pop(name) for name in ("laplacian", "self_loops") if name in options}
+    computing = Computing(**{name: how.pop(name) for name in COMPUTING if name in how})
+    for name in how:
+        if name not in READING:
             words = f"stratification={{{name!r}: ...}} is not understood; for many graphs it takes"
             raise OptionError(f"{words} {', '.join(READING + COMPUTING)}.")
-    how = {name: value for name, value in read_as.items() if name in COMPUTING}
-    computing = Computing(**how | {name: options.pop(name) for name in ("laplacian", "self_loops") if name in options})
     preset, zero_vectors = options.pop("preset", None), options.pop("zero_vectors", "error")
     algorithms, edges, device = asked["algorithms"], None, computing.device
     if asked["bands"] is not None:
         if computing.n_eigs is not None or preset is not None:
             raise OptionError("bands= needs all components and one energy each; leave out n_eigs and preset.")
-        edges = _common_edges(asked["bands"])
+        common = given_bands(asked["bands"])
+        if isinstance(common, int) or common[0] != 0.0:
+            words = f"{argument('bands', asked['bands'])} does not serve many graphs; give the edges that all share"
+            raise OptionError(f"{words}, from 0, such as bands=[0, 0.5, 1, 1.5, 2].")
+        edges = tuple(common.tolist())
         every = [row.name for row in ALGORITHMS.values() if row.in_bands and computing.laplacian in row.laplacians]
         algorithms = resolve_algorithms(every if algorithms is None else algorithms)
         require(algorithms, lambda row: bool(row.in_bands), "no energy per band; bands have")
@@ -190,7 +195,7 @@ def _request(jobs: list[Job], asked: Mapping[str, Any], read_as: Mapping[str, An
     if callable(plan.options.ens_weights) or not (device is None or isinstance(device, str)):
         words = "The options of spectra_many are plain values, since they travel to workers"
         raise OptionError(f"{words}; give the weights of ens by name or as a mapping, and device as text.")
-    reading = AS_USUAL | {name: value for name, value in read_as.items() if name in READING}
+    reading = AS_USUAL | how
     weighted = _check_reading(jobs, reading)
     plan.check([1], weighted)  # no ensemble has members that it lacks at hop 1
     hops, metric = asked_hops(asked["hops"]), asked["metric"]
@@ -208,17 +213,6 @@ def _check_reading(jobs: list[Job], reading: dict[str, Any]) -> bool:
     if weights is not None:
         return bool(weights)
     return any(isinstance(job.graph, Graph) and job.graph.weighted for job in jobs)
-
-
-def _common_edges(bands: Any) -> tuple[float, ...]:
-    """Edges of bands that serve every graph, ascending from 0."""
-    edges = given_bands(bands)
-    if isinstance(edges, int):
-        words = f"bands={edges} of many graphs would be other bands for each; give the edges that all share"
-        raise OptionError(f"{words}, such as bands=[0, 0.5, 1, 1.5, 2].")
-    if edges[0] != 0.0:
-        raise OptionError(f"The first edge of bands is {edges[0]:g}; common bands start at 0.")
-    return tuple(edges.tolist())
 
 
 def _facts(request: Request) -> dict[str, Any]:

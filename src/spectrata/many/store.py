@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import OptionError, ResultError
-from spectrata.many.layout import LAYOUT, Outcome, Sizes, hop_labels, labelled, padded, sizes_of
+from spectrata.many.layout import LAYOUT, Outcome, hop_labels, labelled, padded, sizes_of
 from spectrata.results.atomic_io import Lock, cannot_write, sync, sync_tree, tidy, written_whole
 from spectrata.results.integrity import check_store, checksum_compressor, readable
 from spectrata.results.schema import ARGUMENTS
@@ -26,86 +26,61 @@ if TYPE_CHECKING:
 CHUNKS = {"hop": 8, "component": 64}  # of a pair's arrays in one file, at most
 
 
-class ResultMemory:
-    """Results in main memory, put beside each other at the end."""
+def in_memory(names: list[str], facts: dict[str, Any], outcomes: list[Outcome]) -> "xr.Dataset":
+    """The result of all outcomes in main memory."""
+    import xarray as xr
 
-    def __init__(self, names: list[str], facts: dict[str, Any]) -> None:
-        self.names, self.facts = names, facts
-        self.outcomes: list[Outcome] = []
-
-    def write(self, outcomes: list[Outcome]) -> None:
-        self.outcomes += outcomes
-
-    def finish(self) -> "xr.Dataset":
-        import xarray as xr
-
-        sizes = sizes_of(json.loads(self.facts[ARGUMENTS]), self.outcomes)
-        fields = {
-            name: (("graph", *field.dims), padded(name, self.outcomes, sizes, 0, len(self.names)))
-            for name, field in LAYOUT.items()
-        }
-        return _some_done(labelled(xr.Dataset(fields), self.names, self.facts))
-
-    def close(self) -> None:
-        """Nothing to release."""
-
-
-def _some_done(ds: "xr.Dataset") -> "xr.Dataset":
-    """Refuse a result in which every pair failed."""
-    if not (ds["state"] == "done").any():
-        raise ResultError(f"All {ds.sizes['graph']} pairs failed, the first with: {ds['error'].values[0]}")
-    return ds
+    sizes, count = sizes_of(json.loads(facts[ARGUMENTS]), outcomes), len(names)
+    fields = {name: (("graph", *field.dims), padded(name, outcomes, sizes, 0, count)) for name, field in LAYOUT.items()}
+    return labelled(xr.Dataset(fields, {"graph": names}), facts)
 
 
 class ResultStore:
-    """Results in a Zarr store; made by :meth:`open`.
+    """A new Zarr store of results, or the one of an earlier run of pairs of the same names with the same arguments.
 
     ``digests`` are those of the pairs that are done, "" for the others.
     """
 
-    def __init__(self, place: Path, lock: Lock, asked: dict[str, Any]) -> None:
-        self.place, self.lock, self.asked, self.group = place, lock, asked, _opened(place)
+    def __init__(self, path: "str | os.PathLike", names: list[str], chunk: int, facts: dict[str, Any]) -> None:
+        self.place, self.chunk, self.count = Path(path), chunk, len(names)
+        if self.place.suffix != ".zarr":
+            raise OptionError(f"{self.place} must end in .zarr.")
+        if os.path.lexists(self.place) and not self.place.is_dir():
+            raise OptionError(f"{self.place} is a file; choose another store.")
+        self.lock = Lock(self.place, "wait for it, or choose another store")
+        self.lock.take()
+        try:
+            tidy(self.place)
+            if not (self.place.is_dir() and any(self.place.iterdir())):
+                # Made beside and renamed, so that a store that is there has its names and arguments.
+                with written_whole(self.place) as beside:
+                    _make(beside, names, chunk, facts)
+            with readable(self.place):
+                self._open(names, facts)
+        except BaseException as problem:
+            self.lock.release()
+            if isinstance(problem, OSError):
+                raise cannot_write(self.place, problem) from problem
+            raise
+
+    def _open(self, names: list[str], facts: dict[str, Any]) -> None:
+        self.group, self.asked = _opened(self.place), json.loads(facts[ARGUMENTS])
         self._array = cache(self.group.__getitem__)  # opened once: no other process makes or grows them
-        (self.count,), (self.chunk,) = self._array("graph").shape, self._array("digest").chunks
+        for part in self.place.rglob("*.partial"):  # pieces that a killed run was writing
+            part.unlink(missing_ok=True)
+        held, own = self.group.attrs, self._array("graph")[:].astype(str).tolist()
+        different = [name for name in ("seed", "weights", ARGUMENTS) if held.get(name) != facts[name]]
+        different += ["chunk"] * (self._array("digest").chunks != (self.chunk,))
+        different += ["names of the pairs"] * (own != names)
+        if different:
+            words = f"{self.place} holds another run (other {', '.join(different)})"
+            raise OptionError(f"{words}; choose another store, or remove it.")
         self._sizes = sizes_of(self.asked, [], *self._array("eigenvalue").shape[1:])
         digests, hashes, errors = (self._array(name)[:] for name in ("digest", "graph_hash", "error"))
         if digests.shape != (self.count,):
-            raise ResultError(f"{place} is damaged: it has {len(digests)} digests of {self.count} pairs.")
+            raise ResultError(f"{self.place} is damaged: it has {len(digests)} digests of {self.count} pairs.")
         # A pair that was computed has a hash; without one, a file of the store was lost.
         self.digests = np.where((hashes != "") | (errors != ""), digests, "").tolist()
-
-    @classmethod
-    def open(cls, path: "str | os.PathLike", names: list[str], chunk: int, facts: dict[str, Any]) -> "ResultStore":
-        """A new store, or the one of an earlier run of pairs of the same names with the same arguments."""
-        place = Path(path)
-        if place.suffix != ".zarr":
-            raise OptionError(f"{place} must end in .zarr.")
-        if os.path.lexists(place) and not place.is_dir():
-            raise OptionError(f"{place} is a file; choose another store.")
-        lock = Lock(place, "wait for it, or choose another store")
-        lock.take()
-        try:
-            tidy(place)
-            if not (place.is_dir() and any(place.iterdir())):
-                # Made beside and renamed, so that a store that is there has its names and arguments.
-                with written_whole(place) as beside:
-                    _make(beside, names, chunk, facts)
-            with readable(place):
-                store = cls(place, lock, json.loads(facts[ARGUMENTS]))
-                for part in place.rglob("*.partial"):  # pieces that a killed run was writing
-                    part.unlink(missing_ok=True)
-                held, own = store.group.attrs, store._array("graph")[:].astype(str).tolist()
-                different = [name for name in ("seed", "weights", ARGUMENTS) if held.get(name) != facts[name]]
-                different += ["chunk"] * (store.chunk != chunk) + ["names of the pairs"] * (own != names)
-            if different:
-                words = f"{place} holds another run (other {', '.join(different)})"
-                raise OptionError(f"{words}; choose another store, or remove it.")
-            return store
-        except BaseException as problem:
-            lock.release()
-            if isinstance(problem, OSError):
-                raise cannot_write(place, problem) from problem
-            raise
 
     def close(self) -> None:
         """Let another process write."""
@@ -117,49 +92,40 @@ class ResultStore:
             return
         try:
             with readable(self.place):
-                sizes = self._grown(outcomes)
+                self._grow(outcomes)
                 rows = np.sort(np.concatenate([outcome.rows for outcome in outcomes]))
                 if any(self.digests[row] for row in rows.tolist()):  # computed again: forget what was
-                    self._write_field("digest", rows, sizes, [])
+                    self._write_field("digest", rows, [])
                 for name in LAYOUT:  # the digest is the last
-                    self._write_field(name, rows, sizes, outcomes)
+                    self._write_field(name, rows, outcomes)
         except OSError as problem:
             kept = "the pairs that are done stay done, and the same call goes on from there"
             raise cannot_write(self.place, problem, kept) from problem
 
-    def _write_field(self, name: str, rows: np.ndarray, sizes: Sizes, outcomes: list[Outcome]) -> None:
+    def _write_field(self, name: str, rows: np.ndarray, outcomes: list[Outcome]) -> None:
         """Write some rows, all inside one chunk of the array, and wait for the disk."""
         number = int(rows[0]) // self.chunk
         first = number * self.chunk
-        values = padded(name, outcomes, sizes, first, self.chunk)
+        values = padded(name, outcomes, self._sizes, first, self.chunk)
         whole = len(rows) == min(self.chunk, self.count - first)
         self._array(name).oindex[slice(first, first + len(rows)) if whole else rows] = values[rows - first]
         for file in (self.place / name).glob(f"{number}*"):
             sync(file)
         sync(self.place / name)
 
-    def _grown(self, outcomes: list[Outcome]) -> Sizes:
-        """The sizes of the arrays, after they have grown where these outcomes need it."""
+    def _grow(self, outcomes: list[Outcome]) -> None:
+        """Let arrays grow where these outcomes need it, and readers see all of them grown at once."""
+        import zarr
+
         sizes = sizes_of(self.asked, outcomes, self._sizes["hop"], self._sizes["component"])
         if sizes != self._sizes:
             for name, field in LAYOUT.items():
                 self._array(name).resize((self.count, *(sizes[dim] for dim in field.dims)))
             self._array("hop").resize((sizes["hop"],))
             self._array("hop")[:] = np.array(hop_labels(self.asked, sizes["hop"]))
-            self._commit()
+            zarr.consolidate_metadata(self.group.store, zarr_format=2)
+            sync_tree(self.place)
             self._sizes = sizes
-        return sizes
-
-    def _commit(self) -> None:
-        """Let readers see what was made and what has grown, all of it at once."""
-        import zarr
-
-        zarr.consolidate_metadata(self.group.store, zarr_format=2)
-        sync_tree(self.place)
-
-    def finish(self) -> "xr.Dataset":
-        """The result of what is there; arrays are read when used."""
-        return _some_done(open_many(self.place))
 
 
 def open_many(store: "str | os.PathLike") -> "xr.Dataset":
@@ -181,7 +147,7 @@ def open_many(store: "str | os.PathLike") -> "xr.Dataset":
     with readable(place):
         # Without masking, -1 and 0 stay whole numbers.
         ds = xr.open_dataset(place, engine="zarr", consolidated=True, chunks=None, mask_and_scale=False)
-        return labelled(ds.drop_encoding(), ds["graph"].values.astype(str).tolist(), facts)
+        return labelled(ds.drop_encoding(), facts)
 
 
 def _make(place: Path, names: list[str], chunk: int, facts: dict[str, Any]) -> None:
