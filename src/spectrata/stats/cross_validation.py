@@ -49,15 +49,13 @@ class Target:
         middle, width = x[train].mean(axis=0), x[train].std(axis=0)
         width[width <= 1e-12 * np.abs(middle)] = np.inf  # a constant column plays no part
         scaled, y = (x - middle) / width, self.values
+        held_out = [(scaled[test], y[test]) for test in tests]
         if self.classes is None:
             ridge = linear_model.Ridge(alpha=1 / REGULARISATION).fit(scaled[train], y[train])
-            left = [np.sum((y[test] - ridge.predict(scaled[test])) ** 2) for test in tests]
-            total = [np.sum((y[test] - y[test].mean()) ** 2) for test in tests]
-            return [(float(1 - a / b) if b > 0 else np.nan, np.nan) for a, b in zip(left, total, strict=True)]
+            return [(float(ridge.score(x, y)) if np.ptp(y) > 0 else np.nan, np.nan) for x, y in held_out]
         if len(np.unique(y[train])) < 2:
             return [(np.nan, np.nan)] * len(tests)
         model = linear_model.LogisticRegression(C=REGULARISATION, max_iter=MOST_ITERATIONS).fit(scaled[train], y[train])
-        held_out = [(scaled[test], y[test]) for test in tests]
         return [(roc_auc(model.predict_proba(x), model.classes_, y), float(model.score(x, y))) for x, y in held_out]
 
 

@@ -89,6 +89,7 @@ def node_coordinates(graph: Graph) -> dict[str, Any]:
 
 def graph_variables(graph: Graph) -> dict[str, Any]:
     """Edges of the graph and, where it has them, positions, for pictures of nodes."""
-    found: dict[str, Any] = {"edges": (("edge", "end"), graph.edges)}
+    words = {"long_name": "rows of the nodes that each edge of the graph joins"}
+    found: dict[str, Any] = {"edges": (("edge", "end"), graph.edges, words)}
     words = {"long_name": "where the node is, as the graph says"}
     return found if graph.positions is None else found | {"position": (("node", "axis"), graph.positions, words)}

@@ -12,18 +12,14 @@ from spectrata.stats.nulls.given import Covariates, read_given
 from spectrata.stats.nulls.orders import arrangements, block_orders, order_batches
 from spectrata.stats.nulls.stopping import LEVEL, MANY, Chance, looks, run_columns, run_family
 from spectrata.stats.observation import NO_VARIANCE, Observation, Pairs, moved, observe
-from spectrata.stats.statistics.likeness import (
-    GRAM_WIDTH,
-    Likeness,
-    Statistic,
-    largest_pair,
-    moran,
-    participation_ratio,
-)
+from spectrata.stats.statistics import likeness
+from spectrata.stats.statistics.likeness import Likeness, Statistic
 from spectrata.stats.statistics.shares import MOST_NODES, NAMES, Share, between_parts, described, shares
 from spectrata.stats.verbs.reading import Column, Reading
 
-WIDE = GRAM_WIDTH - 1  # columns of a vector up to which equal rows are looked for; by_sums takes permutations only
+WIDE = (
+    likeness.GRAM_WIDTH - 1
+)  # columns of a vector up to which equal rows are looked for; by_sums takes permutations only
 LANES = 32  # columns that are permuted together at least: they share the pairs that are read
 SHARE_WORK = 4e11  # multiplications of a look at the shares, about half a minute
 SECOND_WORK = 4e10  # of the second look, about three seconds a column: above it tables draw no more than single signals
@@ -84,7 +80,7 @@ def _against(cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ..
         return None if found is None else (evaluate(some, found[0]), found[1])
 
     if separate:
-        jumps = np.stack([largest_pair(cell.obs) for cell in cells], axis=-1)
+        jumps = np.stack([likeness.largest_pair(cell.obs) for cell in cells], axis=-1)
         return run_columns(value, draw, at, jumps=jumps)
     return run_family(value, draw, at, n, counted, columns)
 
@@ -214,10 +210,10 @@ class Results:
             into.place(where, made)
 
     def _note(self, obs: Observation, t: int, index: Any, h: int) -> None:
-        self.facts["participation"][t, index, h] = participation_ratio(obs)
+        self.facts["participation"][t, index, h] = likeness.participation_ratio(obs)
         self.facts["between_parts"][t, index, h] = between_parts(obs)
         if obs.separate or obs.width == 1:
-            self.facts["moran"][t, index, h] = moran(obs)
+            self.facts["moran"][t, index, h] = likeness.moran(obs)
 
     def _describe(self, index: int, column: Column, pairs: list[Pairs]) -> None:
         """Say why r is undefined, where covariates leave nothing, or what makes a hop weak evidence."""

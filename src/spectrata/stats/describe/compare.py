@@ -223,9 +223,6 @@ def band_shares(x: SpreadSpectra, groups: np.ndarray, count: int) -> np.ndarray:
     return over(energy, np.broadcast_to(np.nansum(energy, axis=-1, keepdims=True), energy.shape))
 
 
-# ---- shifts of band shares, tested by exchanging two signals at random nodes
-
-
 def why_untested(a: View, b: View, draws: int) -> str:
     """Say why the shifts of two results cannot be tested; "" where they can."""
     if draws == 0:

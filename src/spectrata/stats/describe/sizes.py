@@ -14,16 +14,9 @@ def graph_facts(strat: Stratification, source: str) -> dict[str, Any]:
     """Sizes of the graph and its connected parts, and how it was read."""
     graph = strat.graph
     sizes = np.bincount(Stratum(1, graph.n_nodes, graph.edges).parts)
-    return {
-        "source": source,
-        "n_nodes": graph.n_nodes,
-        "n_edges": graph.n_edges,
-        "n_parts": len(sizes),
-        "largest_part": int(sizes.max()),
-        "diameter": strat.diameter,
-        "hash": graph.digest,
-        "hop_weights": strat.weights or None,
-    }
+    known = {"source": source, "n_nodes": graph.n_nodes, "n_edges": graph.n_edges, "n_parts": len(sizes)}
+    known |= {"largest_part": int(sizes.max()), "diameter": strat.diameter, "hash": graph.digest}
+    return known | {"hop_weights": strat.weights or None}
 
 
 def counted_sizes(strat: Stratification) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -34,7 +27,7 @@ def counted_sizes(strat: Stratification) -> tuple[list[dict[str, Any]], dict[str
         solved += sizes[sizes > 1].tolist()
         row: dict[str, Any] = {"hop": stratum.hop, "n_edges": stratum.n_edges, "n_parts": len(sizes)}
         row |= {"n_singletons": stratum.n_singletons, "largest_part": int(sizes.max())}
-        row["line_edges"] = stratum.n_line_edges
+        row |= {"line_edges": stratum.n_line_edges}
         rows.append(row if stratum.weights is None else row | {"total_weight": stratum.total_weight})
     return rows, _estimate(strat.graph.n_nodes, solved, strat.strata.is_bounded)
 

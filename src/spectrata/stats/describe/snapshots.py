@@ -155,6 +155,8 @@ def distinguish(
     >>> dict(same.sizes)
     {'algorithm': 1, 'hop': 2, 'pair': 3, 'kind': 2}
     """
+    from scipy.spatial.distance import pdist
+
     whole(draws, "draws", 0)
     if normalized:
         group_a, group_b = normalize(group_a), normalize(group_b)
@@ -179,7 +181,11 @@ def distinguish(
         spectra = spectra[:, known]
         if not len(known):
             continue
-        for kind, table in enumerate(pairwise(spectra)):
+        tables = (
+            pdist(spectra, "cityblock") / len(known),
+            pdist(spectra, "chebyshev"),
+        )  # every two rows, as triu_indices
+        for kind, table in enumerate(tables):
             apart = distances(table, labels)  # (1 + draws, pair)
             found["wasserstein"][index][:, kind], found["p"][index][:, kind] = apart[0], _p_value(apart)
         a, b = (side / side.sum(axis=1, keepdims=True) for side in (labels, ~labels))
@@ -191,13 +197,6 @@ def distinguish(
     coords = {"algorithm": list(first.algorithms), "hop": list(first.hops), "pair": list(PAIRS), "kind": list(KINDS)}
     sizes = {"n_a": int(in_a.sum()), "n_b": int((~in_a).sum()), "draws": int(draws), "normalized": int(normalized)}
     return xr.Dataset(variables, coords, attributes_of(first.ds, "groups") | sizes)
-
-
-def pairwise(spectra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and maximum of ``abs(M - M')`` over components for every two rows, the pairs as in ``triu_indices``."""
-    from scipy.spatial.distance import pdist
-
-    return pdist(spectra, "cityblock") / spectra.shape[1], pdist(spectra, "chebyshev")
 
 
 def distances(table: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -16,7 +16,6 @@ from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import resolve_metric
 from spectrata.results.build import made_with
 from spectrata.stats.findings.collapse import CONTROL, CONTROL_RECENT, MEASURE, RECENT, RECENT_PASSES, is_layers
-from spectrata.stats.findings.ending import scores_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -77,9 +76,6 @@ def giving_signal(ds: "xr.Dataset", call: str, of_run: str) -> str:
     part = "w.over_layers()" if ds.attrs.get("snapshot_kind") == "layers" else "w.over_epochs(layer)"
     kept = 'st.torch.watch(model, data, keep=("signal",))'
     return f"the result holds no activations; watch the model by {kept}, then use {of_run.format(part)}."
-
-
-# ---- one pass, one layer
 
 
 def one_pass(ds: "xr.Dataset", step: int | None = None, mode: str | None = None) -> "xr.Dataset":
@@ -184,9 +180,6 @@ def with_recent(one: "xr.Dataset", run: "xr.Dataset") -> "xr.Dataset":
     return one
 
 
-# ---- the grid
-
-
 def row_label(layer: str, step: int, epoch: int, mode: str) -> str:
     """A row in words, with its mode where that is not training: ``"conv1, step 8, eval"``."""
     when = f"step {step}" if epoch == NO_LABEL else f"epoch {epoch}"
@@ -203,8 +196,9 @@ def time_name(ds: "xr.Dataset") -> str:
 
 def with_scores(ds: "xr.Dataset") -> "xr.Dataset":
     """A result with one variable per score, along the dimension of its epochs."""
-    epochs = json.loads(ds.attrs.get("scores", "{}")).get("epoch")
-    for name, values in scores_of(ds).items():
+    scores = json.loads(ds.attrs.get("scores", "{}"))
+    epochs = scores.pop("epoch", ())
+    for name, values in scores.items():
         by_epoch = dict(zip(epochs, values, strict=True))
         column = [by_epoch.get(epoch, np.nan) for epoch in ds["epoch"].values.ravel().tolist()]
         words = {"long_name": f"{name}, as given to step()", SCORE: 1}
@@ -230,16 +224,14 @@ def as_grid(ds: "xr.Dataset") -> "xr.Dataset":
     time = time_name(ds)
     names = ds["layer"].values.tolist()
     last = {name: row for row, name in enumerate(names)}  # in the order of the first rows
-    modes = [mode for mode in MODES if mode in ds["mode"].values]
+    layers, modes = [*last], [mode for mode in MODES if mode in ds["mode"].values]
     times, first, at = np.unique(ds[time].values, return_index=True, return_inverse=True)
-    along: dict[str, Any] = {"layer": [*last], time: times}
+    along: dict[str, Any] = {"layer": layers, time: times}
     along |= {name: ("layer", ds[name].values[[*last.values()]]) for name in ("width", "role")}
     if time == "step":
         along["epoch"] = (time, ds["epoch"].values[first])
     row = np.full((len(last), len(modes), len(times)), -1)
-    layer, mode = (
-        [known.index(name) for name in ds[dim].values] for dim, known in (("layer", [*last]), ("mode", modes))
-    )
+    layer, mode = [layers.index(name) for name in names], [modes.index(name) for name in ds["mode"].values]
     row[layer, mode, at] = np.arange(ds.sizes["snapshot"])
     recorded = np.any(row >= 0, axis=0)  # (mode, time)
     for place in np.flatnonzero(along["role"][1] == "input"):  # recorded when it changes

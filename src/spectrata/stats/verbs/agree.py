@@ -156,9 +156,6 @@ def agree(
     return ds
 
 
-# ---- signals
-
-
 @dataclass(frozen=True, eq=False)
 class Signals:
     """One signal and C others that it is compared with at some hops: as given, or what covariates leave of them.
@@ -220,15 +217,6 @@ def _parts(signals: Signals, ends: Sequence[Pairs], covariates: Covariates) -> l
     return found
 
 
-def _is_flat(many: np.ndarray, parts: np.ndarray) -> np.ndarray:
-    """Which signals ``(n, d, C)`` are constant on every connected part, shape (C,)."""
-    first = np.unique(parts, return_index=True)[1]  # node of each part
-    return np.abs(many - many[first[parts]]).max(axis=(0, 1)) <= 1e-12
-
-
-# ---- nulls
-
-
 def _test(
     ends: Sequence[Pairs],
     null: str,
@@ -261,7 +249,10 @@ def _test(
         here = np.isin(np.arange(len(ends)), part.hops)[None] & (status == "ok")
         if least < LEAST_EFFECTIVE:
             status[here] = TOO_SMOOTH if least > 0 else CONSTANT
-        status[here & _is_flat(part.many, near.strata.at(near.hops[0]).parts)[:, None]] = CONSTANT
+        connected = near.strata.at(near.hops[0]).parts
+        one_node = np.unique(connected, return_index=True)[1][connected]  # of each node's part
+        constant = np.abs(part.many - part.many[one_node]).max(axis=(0, 1)) <= 1e-12  # on every part, (C,)
+        status[here & constant[:, None]] = CONSTANT
     tested = np.where(status == "ok", value, np.nan)
     nulls = zip(*drawn, strict=True) if at and np.isfinite(tested).any() else ()
     found = _largest([_chance(parts, ends, tested, at) for parts in nulls], value.shape)
@@ -329,9 +320,6 @@ def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:
     found["tail"] = np.where((tail == tail[0]).all(axis=0), tail[0], 0)
     found["near_level"] = every["near_level"].any(axis=0) & ~clear.any(axis=0)
     return Chance(low=every["low"].min(axis=0), **found)
-
-
-# ---- result
 
 
 def _joint_status(free: np.ndarray, held: np.ndarray, covariates: Covariates, ends: Sequence[Pairs]) -> np.ndarray:

@@ -29,8 +29,6 @@ LONG_NAMES = {
     "q": "q over nodes (Benjamini and Hochberg)",
     "cutoff": "largest eigenvalue of the low-frequency part",
     "low_components": "components of the low-frequency part",
-    "edges": "rows of the nodes that each edge of the graph joins",
-    "position": "where the node is, as the graph says",
 }
 
 
@@ -108,12 +106,10 @@ def decoupling(
     variables: dict[str, Any] = graph_variables(strat.graph)
     for name in found[0]:
         array = np.stack([one[name] for one in found])
-        variables[name] = along_rows(array, ("snapshot", "node")[: array.ndim], known.axes)
+        laid = along_rows(array, ("snapshot", "node")[: array.ndim], known.axes)
+        variables[name] = (*laid, {"long_name": LONG_NAMES[name]})
     facts = {"kind": "decoupling", "hop": hop, "draws": max(at, default=0), "seed": seed}
-    ds = xr.Dataset(variables, node_coordinates(strat.graph) | known.axes, made_from(strat, operator) | facts)
-    for name in variables:
-        ds[name].attrs["long_name"] = LONG_NAMES[name]
-    return ds
+    return xr.Dataset(variables, node_coordinates(strat.graph) | known.axes, made_from(strat, operator) | facts)
 
 
 def _low_frequencies(surrogates: Surrogates, cutoff: float | None) -> tuple[np.ndarray, float]:

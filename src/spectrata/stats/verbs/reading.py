@@ -97,9 +97,6 @@ class Reading:
         return [pairs_of(self.strat, hop, column.rows) for hop in self.hops]
 
 
-# ---- graphs
-
-
 def stratify(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stratification:
     """The strata that a reading uses: those of a stratification that are asked for, or of a graph in any form.
 
@@ -128,9 +125,6 @@ def near_hops(n_nodes: int) -> int | None:
     nearest = 1 if n_nodes > NEAR_HOPS else 3
     warn(f"Reading hops up to {nearest} of {n_nodes:,} nodes; {argument('hops')} asks for others.")
     return nearest
-
-
-# ---- signals
 
 
 def read(
@@ -240,12 +234,9 @@ def label_columns(labels: Any, graph: Graph, names: Sequence[str] = ()) -> dict[
             held = ", ".join(map(shown, list(known)[:8]))
             raise UnknownNameError(f"The table of labels has no column {shown(name)}; it has {held}.")
     if not names and len(known) > 1 and label_name(heads) is None:
-        names = [name for name, own in known.items() if any(map(_is_text, table[own]))]
+        texts = {name: [cell for cell in table[own] if isinstance(cell, str) and cell] for name, own in known.items()}
+        names = [name for name, cells in texts.items() if not all(map(is_number, cells))]
     return {name: table[known[name]] for name in names} or {None: labels}
-
-
-def _is_text(cell: Any) -> bool:
-    return isinstance(cell, str) and bool(cell) and not is_number(cell)
 
 
 def _label_table(labels: Any, graph: Graph) -> Any:
@@ -270,9 +261,6 @@ def look_swapped(graph: Path, signal: Path) -> bool:
         return False
     rows = cells[0].tolist()[1:]
     return cells.shape[1] > 1 and len(rows) == len(names) and set(rows) == names and not set(cells[1][1:]) <= names
-
-
-# ---- results
 
 
 def of_result(ds: Any, signal: Any, metric: str, columns: str, nodes: Any = None) -> Reading:
