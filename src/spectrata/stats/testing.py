@@ -17,9 +17,7 @@ from spectrata.stats.statistics.likeness import Likeness, Statistic
 from spectrata.stats.statistics.shares import MOST_NODES, NAMES, Share, between_parts, described, shares
 from spectrata.stats.verbs.reading import Column, Reading
 
-WIDE = (
-    likeness.GRAM_WIDTH - 1
-)  # columns of a vector up to which equal rows are looked for; by_sums takes permutations only
+WIDE = likeness.GRAM_WIDTH - 1  # columns up to which equal rows are looked for; by_sums takes permutations only
 LANES = 32  # columns that are permuted together at least: they share the pairs that are read
 SHARE_WORK = 4e11  # multiplications of a look at the shares, about half a minute
 SECOND_WORK = 4e10  # of the second look, about three seconds a column: above it tables draw no more than single signals

@@ -199,10 +199,8 @@ def measure_pairs(x: SpreadSpectra, y: SpreadSpectra) -> dict[str, np.ndarray]:
     u, v = (one / np.where(size > 0, size, np.nan) for one, size in zip((u, v), sizes, strict=True))
     difference = (v - u) / np.sqrt(total) * (w > 0)
     place = np.argmax(np.abs(difference), axis=-1)[..., None]
-    arrays = (difference, x.eigenvalue, x.eigenspace.astype(float))
-    largest, value, space = (
-        np.take_along_axis(np.broadcast_to(one, u.shape), place, axis=-1)[..., 0] for one in arrays
-    )
+    arrays = np.broadcast_arrays(difference, x.eigenvalue, x.eigenspace.astype(float))
+    largest, value, space = (np.take_along_axis(one, place, axis=-1)[..., 0] for one in arrays)
     moved = np.abs(largest) > SAME
     apart = np.abs(np.cumsum(w * (u**2 - v**2), axis=-1))[..., :-1]  # of the two distributions of energy
     return {

@@ -105,9 +105,8 @@ def response(
         if side.row_dims:
             raise OptionError(f"{side.name} holds snapshots; select one, such as ds.isel(snapshot=0).")
     groups, count = level_groups(first, level, bands)
-    (before, share_before, size_before), (after, share_after, size_after) = (
-        _energies(side, algorithm, groups, count) for side in (first, second)
-    )
+    before, share_before, size_before = _energies(first, algorithm, groups, count)
+    after, share_after, size_after = _energies(second, algorithm, groups, count)
     gain = size_after / size_before
     known = (before > FLOOR * size_before[:, None]) & ~np.isnan(gain)[:, None]  # else there was only rounding before
     ratio, dims = over(after, before, known), ("hop", "band" if level == "band" else "component")

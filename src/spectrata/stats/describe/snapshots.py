@@ -181,11 +181,8 @@ def distinguish(
         spectra = spectra[:, known]
         if not len(known):
             continue
-        tables = (
-            pdist(spectra, "cityblock") / len(known),
-            pdist(spectra, "chebyshev"),
-        )  # every two rows, as triu_indices
-        for kind, table in enumerate(tables):
+        mean, largest = pdist(spectra, "cityblock") / len(known), pdist(spectra, "chebyshev")  # of all pairs of rows
+        for kind, table in enumerate((mean, largest)):
             apart = distances(table, labels)  # (1 + draws, pair)
             found["wasserstein"][index][:, kind], found["p"][index][:, kind] = apart[0], _p_value(apart)
         a, b = (side / side.sum(axis=1, keepdims=True) for side in (labels, ~labels))

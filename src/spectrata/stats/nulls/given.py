@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,8 +49,7 @@ class Covariates:
         """The same for some of the nodes."""
         if len(rows) == len(self.numbers):
             return self
-        _, blocks = np.unique(self.blocks[rows], return_inverse=True)
-        return Covariates(self.name, self.numbers[rows], blocks, self.by_participation, self.note)
+        return replace(self, numbers=self.numbers[rows], blocks=np.unique(self.blocks[rows], return_inverse=True)[1])
 
 
 def independent(columns: np.ndarray) -> np.ndarray:

@@ -134,12 +134,7 @@ class Chance:
 
 
 def run_family(
-    observed: np.ndarray,
-    draw: Draw,
-    at: tuple[int, ...],
-    n_nodes: int,
-    counted: Counted = lambda which: None,
-    columns: int = 1,
+    observed: np.ndarray, draw: Draw, at: tuple[int, ...], n: int, counted: Counted = lambda _: None, columns: int = 1
 ) -> Chance:
     """Test statistics ``observed (S,)`` by themselves and as one family, at the ``looks`` in ``at``.
 
@@ -170,10 +165,10 @@ def run_family(
         more[:, which] = draw(len(drawn), stop, which)
         drawn = np.concatenate([drawn, more])
         smaller = result.by_draws(unclear, drawn[:count, unclear], at[0])
-        unclear = unclear[near(result.p[unclear], smaller, count, 2, n_nodes)]
+        unclear = unclear[near(result.p[unclear], smaller, count, 2, n)]
         if undecided:
             p, below = smallest_p(observed[known], drawn[:of_family, known])
-            result.p_family[known], result.near_level[known] = p, near(p, below, of_family, 1, n_nodes)
+            result.p_family[known], result.near_level[known] = p, near(p, below, of_family, 1, n)
             result.family_draws[known] = of_family
             low, high = interval(below, of_family)
             undecided = bool(((low <= LEVEL) & (high >= LEVEL / columns)).any())

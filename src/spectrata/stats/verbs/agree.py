@@ -291,16 +291,14 @@ def _chance(parts: Sequence[Signals], ends: Sequence[Pairs], observed: np.ndarra
     return found
 
 
-def _correlations(
-    parts: Sequence[Signals], agreements: Sequence[dict[int, Agreement]], start: int, stop: int
-) -> np.ndarray:
+def _correlations(parts: Sequence[Signals], known: Sequence[dict[int, Agreement]], start: int, stop: int) -> np.ndarray:
     """Correlations of drawn signals with some columns at every hop, ``(B, C, H)``."""
     by_hop: dict[int, list[np.ndarray]] = {}
-    for part, known in zip(parts, agreements, strict=True):
+    for part, agreements in zip(parts, known, strict=True):
         step = max(32, BATCH // part.one.size // 32 * 32)
         for begin in range(start, stop, step):
             moving = part.draw(begin, min(begin + step, stop))
-            for hop, one in known.items():
+            for hop, one in agreements.items():
                 by_hop.setdefault(hop, []).append(one.of(moving))
     return np.stack([np.concatenate(by_hop[hop]) for hop in sorted(by_hop)], axis=2)
 

@@ -118,7 +118,7 @@ def calibrate(
     if hasattr(graph, "variables"):
         refuse_graph_arguments("A result", hops=hops, weights=weights)
         if is_bands(graph):
-            return calibrate_bands(graph, signal, algorithms, null, draws, seed)
+            return _of_bands(graph, signal, algorithms, null, draws, seed)
         case = _of_result(view(graph), signal, algorithms, level, bands)
     else:
         strat = as_stratification(graph, hops, weights)
@@ -307,9 +307,7 @@ def _words(out: dict[str, np.ndarray], fixed: np.ndarray, facts: dict[str, Any])
     return np.select(list(words.values()), list(words), "")
 
 
-def calibrate_bands(
-    ds: xr.Dataset, signal: Any, algorithms: Any, null: Any, draws: int | None, seed: int
-) -> xr.Dataset:
+def _of_bands(ds: xr.Dataset, signal: Any, algorithms: Any, null: Any, draws: int | None, seed: int) -> xr.Dataset:
     """Test the bands of a result of ``band_spectra``."""
     if not isinstance(null, str) or null != NULLS[0]:
         raise OptionError("The bands of a large graph have only null='permutation'.")

@@ -89,12 +89,9 @@ class Probe:
             if self.alone.mean() - 2 * corrected_error(self.alone) <= chance:
                 said = f"features alone reach {name} {alone} (chance {chance})"
                 return f"Nothing found that predicts: {said}, and no view is shown to add to it."
-            if self.best == ALONE:
-                return (
-                    f"No gain found: features alone reach {name} {alone}, and no view is shown to do better. {advice}"
-                )
-            added = f"choosing among the views adds {self.gain:+.2f} +- {_number(self.gain_error)}"
-            return f"No gain found: features alone reach {name} {alone}; {added}. {advice}"
+            more = f"; choosing among the views adds {self.gain:+.2f} +- {_number(self.gain_error)}"
+            more = ", and no view is shown to do better" if self.best == ALONE else more
+            return f"No gain found: features alone reach {name} {alone}{more}. {advice}"
         score, most = _mean(self.scores.score[self.views.index(self.best)]), self.rewired.max() - self.alone.mean()
         said = f"{VIEWS[self.best].words} predict labels at {name} {score}, alone at {alone}"
         if self.verdict == "degrees alone":
@@ -197,7 +194,7 @@ def probe(
     near, names = Neighbourhood(given), dict.fromkeys((ALONE, *chosen_views(views)))
     if SECOND in names and not near.has_second:
         del names[SECOND]
-    rows, target, notes = _training(labels, train, given, task, seed)
+    rows, target, note = _training(labels, train, given, task, seed)
     x = _features(features, given, seed)
     seen = {name: make_view(near, x, name)[rows] for name in names}
     if repeats is None:  # by the size of the work, so that every machine decides alike
@@ -233,7 +230,7 @@ def probe(
     if target.classes is not None:
         share = _number(target.counts.max() / len(rows))
         said += f" {len(target.classes)} classes; the largest has {share}."
-    found = Probe(tuple(names), scores, target, best, gain, error, again, verdict, (*notes, said))
+    found = Probe(tuple(names), scores, target, best, gain, error, again, verdict, (*filter(None, [note]), said))
     if write:
         write_back(graph, found, "probe")
     return found
@@ -271,10 +268,8 @@ def _features(features: Any, graph: Graph, seed: int) -> np.ndarray:
     return left * singular
 
 
-def _training(
-    labels: Any, train: Any, graph: Graph, task: str, seed: int
-) -> tuple[np.ndarray, Target, tuple[str, ...]]:
-    """Find rows of training nodes, ascending, and what is predicted there; other labels stay unread."""
+def _training(labels: Any, train: Any, graph: Graph, task: str, seed: int) -> tuple[np.ndarray, Target, str]:
+    """Find rows of training nodes, ascending, what is predicted there, and a note; other labels stay unread."""
     values, _ = label_values(labels, graph)
     rows = _labelled_rows(values) if train is None else training_rows(train, graph)
     if len(have := _labelled_rows([values[row] for row in rows])) < len(rows):
@@ -282,9 +277,9 @@ def _training(
         raise SignalValueError(f"The training node {shown(graph.names[bad])} has no label; leave it out of train.")
     if len(rows) < 2 * FOLDS:
         raise OptionError(f"{len(rows)} training nodes have a label; {FOLDS} folds need at least {2 * FOLDS}.")
-    notes: tuple[str, ...] = ()
+    note = ""
     if len(rows) > MOST_TRAINED:
-        notes = (f"{MOST_TRAINED:,} of {len(rows):,} training nodes were used, chosen at random.",)
+        note = f"{MOST_TRAINED:,} of {len(rows):,} training nodes were used, chosen at random."
         rows = np.sort(np.random.default_rng([seed, 2]).choice(rows, MOST_TRAINED, replace=False))
     own = [values[row] for row in rows]
     numbers = None if task == "classification" else _as_numbers(own, isinstance(labels, (str, os.PathLike)))
@@ -298,7 +293,7 @@ def _training(
     if len(np.unique(target.values)) < 2:
         what = "number" if target.classes is None else "class"
         raise OptionError(f"All training nodes have one {what}; a probe needs two or more.")
-    return rows, target, notes
+    return rows, target, note
 
 
 def _labelled_rows(values: Sequence[Any]) -> np.ndarray:

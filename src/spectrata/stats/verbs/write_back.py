@@ -1,7 +1,5 @@
 """Put the result of a reading into the object that it was computed from: an AnnData, or a networkx graph."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,9 +15,7 @@ OF_COLUMNS = ("r", "chance_low", "chance_high", "p", "q", "r_given", "p_given", 
 OF_NODES = ("r", "p", "q", "q_given", "verdict")
 
 
-def write_back(
-    graph: Any, result: Any, verb: str, signal: Any = None, asked: Mapping[str, Any] = MappingProxyType({})
-) -> None:
+def write_back(graph: Any, result: Any, verb: str, signal: Any = None, asked: dict[str, Any] | None = None) -> None:
     """Write a result into ``var`` and ``obs`` of an AnnData, else into its ``uns``, or into attributes of nodes.
 
     The AnnData is the graph or, beside another graph, the signal. Every name begins with ``spectrata_``. What is tested
@@ -28,7 +24,7 @@ def write_back(
     """
     target = signal if is_anndata(signal) and not is_anndata(graph) else graph
     if is_anndata(target):
-        table, facts = _table(result), {**getattr(result, "attrs", {}), **asked}
+        table, facts = _table(result), {**getattr(result, "attrs", {}), **(asked or {})}
         arguments = {name: _storable(value) for name, value in facts.items() if value is not None}
         target.uns[f"{PREFIX}_{verb}"] = {"table": table, "arguments": arguments}
         if verb == "local":
