@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from scipy.special import xlogy
 
 from spectrata.core.hop import split_along
 from spectrata.core.operators import Laplacian
@@ -177,8 +178,6 @@ def _mean_average_distance(
 
 
 def _ranks(values: np.ndarray) -> dict[str, np.ndarray]:
-    from scipy.special import xlogy
-
     singular = np.linalg.svd(values, compute_uv=False)  # (T, k)
     largest, total = singular[:, 0], singular.sum(axis=1)
     p = over(singular.T, np.broadcast_to(total, singular.T.shape))

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
+from scipy.spatial.distance import pdist
 
 from spectrata.errors import OptionError, ResultError, shown
 from spectrata.inputs.numbers import one_of, whole
@@ -95,8 +97,6 @@ def _values(spectra: View, of: str) -> tuple[np.ndarray, tuple[str, ...]]:
 
 def _matched(score: Any, spectra: View) -> np.ndarray:
     """Order the score by the result's rows: by label where it has labels that do more than count."""
-    import pandas as pd
-
     labels = spectra.rows or []
     given = pd.Series(score) if isinstance(score, Mapping) else score
     if hasattr(given, "dims") and getattr(given, "coords", {}):
@@ -155,8 +155,6 @@ def distinguish(
     >>> dict(same.sizes)
     {'algorithm': 1, 'hop': 2, 'pair': 3, 'kind': 2}
     """
-    from scipy.spatial.distance import pdist
-
     whole(draws, "draws", 0)
     if normalized:
         group_a, group_b = normalize(group_a), normalize(group_b)
@@ -181,8 +179,7 @@ def distinguish(
         spectra = spectra[:, known]
         if not len(known):
             continue
-        mean, largest = pdist(spectra, "cityblock") / len(known), pdist(spectra, "chebyshev")  # of all pairs of rows
-        for kind, table in enumerate((mean, largest)):
+        for kind, table in enumerate(pairwise(spectra)):
             apart = distances(table, labels)  # (1 + draws, pair)
             found["wasserstein"][index][:, kind], found["p"][index][:, kind] = apart[0], _p_value(apart)
         a, b = (side / side.sum(axis=1, keepdims=True) for side in (labels, ~labels))
@@ -194,6 +191,11 @@ def distinguish(
     coords = {"algorithm": list(first.algorithms), "hop": list(first.hops), "pair": list(PAIRS), "kind": list(KINDS)}
     sizes = {"n_a": int(in_a.sum()), "n_b": int((~in_a).sum()), "draws": int(draws), "normalized": int(normalized)}
     return xr.Dataset(variables, coords, attributes_of(first.ds, "groups") | sizes)
+
+
+def pairwise(spectra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and maximum of ``abs(M - M')`` over components for every two rows, the pairs as in ``triu_indices``."""
+    return pdist(spectra, "cityblock") / spectra.shape[1], pdist(spectra, "chebyshev")
 
 
 def distances(table: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import qr
 
 from spectrata.core.strata import Strata
 from spectrata.core.stratification import Stratification
@@ -54,8 +55,6 @@ class Covariates:
 
 def independent(columns: np.ndarray) -> np.ndarray:
     """Orthonormal basis (n, q) of the constant and the columns (n, c); dependent columns drop out."""
-    from scipy.linalg import qr
-
     constant = np.full((len(columns), 1), 1 / np.sqrt(len(columns)))
     centred = columns - columns.mean(axis=0)
     sizes, before = np.linalg.norm(centred, axis=0), np.linalg.norm(columns, axis=0)

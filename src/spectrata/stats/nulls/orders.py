@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise, permutations, product
 
 import numpy as np
+from scipy.special import gammaln
 
 from spectrata.kernels import threads
 
@@ -96,8 +97,6 @@ def arrangements(values: np.ndarray, nodes: np.ndarray) -> Arrangements | None:
 
 def block_orders(blocks: np.ndarray) -> Arrangements | None:
     """All orders within blocks, or None where there are too many."""
-    from scipy.special import gammaln
-
     sizes = np.unique(blocks, return_counts=True)[1]
     if gammaln(sizes + 1.0).sum() > np.log(MOST_ARRANGEMENTS + 0.5):  # the logarithm of their number
         return None

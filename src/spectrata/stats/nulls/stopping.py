@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from scipy.special import betaincinv
 
 from spectrata.errors import OptionError, argument
 from spectrata.inputs.numbers import whole
@@ -45,20 +46,16 @@ def looks(n_nodes: int, draws: int | None = None) -> tuple[int, ...]:
     """Numbers of orders at which a test looks at its p: (999, 9999) by default."""
     if draws is None:
         return LARGE_LOOKS if n_nodes > LARGE_NODES else LOOKS
-    if whole(draws, "draws", 0) == 0:
+    if whole(draws, "draws", 0, MOST_DRAWS) == 0:
         return ()
     if draws < LEAST_DRAWS:
         words = f"cannot give a p of {LEVEL}; use {LEAST_DRAWS} or more, or 0 for no p."
         raise OptionError(f"{argument('draws', draws)} {words}")
-    if draws > MOST_DRAWS:
-        raise OptionError(f"{argument('draws', draws)} is more than {MOST_DRAWS:,}.")
     return (draws,) if draws <= LOOKS[0] else (LOOKS[0], draws)
 
 
 def interval(count: np.ndarray, total: np.ndarray | int) -> tuple[np.ndarray, np.ndarray]:
     """The 99.9 % interval of a share of which ``count`` of ``total`` draws were counted (Clopper and Pearson)."""
-    from scipy.special import betaincinv
-
     count, total = np.broadcast_arrays(np.asarray(count, float), np.asarray(total, float))
     tail = (1 - COVERAGE) / 2
     low = np.where(count > 0, betaincinv(np.maximum(count, 0.5), total - count + 1, tail), 0.0)

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import block_diag
 
 from spectrata.core.bases.basis import EigenBasis
 from spectrata.inputs.signals import Potential, Signal, potential
@@ -159,8 +160,6 @@ class Surrogates:
 
         They come from the same normal vectors, projected: p is then the same with every solver.
         """
-        from scipy.sparse import block_diag
-
         repeated = (self.basis.multiplicity > 1) & ~self.basis.is_zero
         spaces, sizes = np.unique(self.basis.eigenspace[repeated], return_counts=True)
         normal = np.random.default_rng(0).standard_normal((len(self.values), sizes.max()))

@@ -217,10 +217,10 @@ def _calibrated(case: Case, null: Any, draws: int | None, seed: int) -> xr.Datas
     out["q"] = np.where(fixed, 1.0, adjust(family).reshape(share.shape))
     facts = {"null": null if isinstance(null, str) else "draws", "draws": at[0] if at else 0, "level": case.level}
     facts |= {"draws_seed": seed, "q_family": FAMILY}
-    out |= {"magnitude": magnitude, "share": share}
-    status = add_notes(spectra.status, _words(out, fixed, facts)).astype(str)
+    out |= {"magnitude": magnitude, "share": share, "ratio": levels.over(share, out["chance"])}
     # A signal and its draws are read in one basis, so that its errors do not decide between them.
-    out |= {"ratio": levels.over(out["share"], out["chance"]), "magnitude_error": np.full_like(magnitude, np.nan)}
+    out |= {"magnitude_error": np.full_like(magnitude, np.nan)}
+    status = add_notes(spectra.status, _words(out, fixed, facts)).astype(str)
     last = "band" if case.level == "band" else "component"
     variables: dict[str, Any] = {name: spectra.placed(array, "hop", last) for name, array in out.items()}
     variables |= {"energy": spectra.placed(energy, "hop"), "status": spectra.placed(status, "hop")}
@@ -342,8 +342,8 @@ def _of_bands(ds: xr.Dataset, signal: Any, algorithms: Any, null: Any, draws: in
         return np.concatenate(found, axis=2)
 
     out = {"share": share} | chance_of_shares(share, drawn, at)
-    out["q"] = adjust(out["p"].reshape(*share.shape[:2], -1)).reshape(share.shape)
-    out |= {"ratio": levels.over(out["share"], out["chance"])}
+    q = adjust(out["p"].reshape(*share.shape[:2], -1)).reshape(share.shape)
+    out |= {"q": q, "ratio": levels.over(share, out["chance"])}
     # Without the share of components in each band, which band_spectra calls chance too.
     kept = ds[["energy", "status", "edges", "gradient_norm"]].drop_vars("chance", errors="ignore")
     kept.attrs = attributes_of(ds, "calibration") | {"null": null, "draws": max(at, default=0), "level": "band"}
