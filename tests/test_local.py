@@ -141,13 +141,13 @@ def test_vectors_and_labels_have_words_of_their_own():
     assert (words[inside] == "like its neighbours").sum() >= 8
     labels = np.where(inside, "red", "blue")
     found = st.local(graph, labels, labels=True)
-    assert (found["verdict"].values[0][inside] == "among its own").sum() >= 8
+    assert (found["verdict"].values[0][inside] == "more of its own class").sum() >= 8
     codes = st.local(graph, inside.astype(int), labels=True)
     np.testing.assert_allclose(codes["r"], found["r"])
     stranger = labels.copy()
     middle = next(v for v in graph if graph.nodes[v]["place"] == (11, 11))
     stranger[middle] = "blue"
-    assert st.local(graph, stranger, labels=True)["verdict"].values[0, middle] == "among another class"
+    assert st.local(graph, stranger, labels=True)["verdict"].values[0, middle] == "fewer of its own class"
 
 
 def test_tables_snapshots_and_hops():

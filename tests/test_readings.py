@@ -38,7 +38,9 @@ def test_the_degrees_of_les_miserables_go_not_beyond_degree():
     assert not frame["beyond_degree"].any()
     assert set(frame.loc[frame["statistic"] == "r", "verdict"]) == {"not beyond degree", "chance"}
     assert frame["p_given"].isna().all()
-    assert "One node (Valjean) holds 60 % of the variation at the ends of pairs." in " ".join(str(found).split())
+    assert "One node (Valjean) holds 60 % of the variation at the ends of pairs at hop 1." in " ".join(
+        str(found).split()
+    )
 
 
 def test_measures_of_homophily_against_loops():
@@ -213,7 +215,9 @@ def test_a_dominating_node_is_named():
     graph = nx.barabasi_albert_graph(60, 2, seed=1)
     values = np.random.default_rng(0).normal(size=60)
     values[7] = 200.0
-    assert "One node (7) holds 98 % of the variation at the ends of pairs." in str(st.diagnose(graph, values, hops=1))
+    assert "One node (7) holds 98 % of the variation at the ends of pairs at hop 1." in str(
+        st.diagnose(graph, values, hops=1)
+    )
 
 
 def test_undefined_and_weak_hops_say_so():

@@ -89,7 +89,7 @@ def test_nodes_by_keyboard_and_pointer_tables_and_summary(browser, club):
         page.tab.keyboard.press("ArrowRight")
         page.tab.wait_for_selector("#local-figure .tip:not([hidden])")
         strongest = int(np.argmax(np.abs(found["r"].values[0])))
-        assert page.text("#local-figure .tip").startswith(f"{strongest}\nMr. Hi\n16 neighbours\namong its own")
+        assert page.text("#local-figure .tip").startswith(f"{strongest}\nMr. Hi\n16 neighbours\nmore of its own class")
         page.tab.locator("#map").scroll_into_view_if_needed()
         x, y = page.evaluate("() => document.getElementById('map').at(33)")
         page.tab.hover("#map", position={"x": x, "y": y})

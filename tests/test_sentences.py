@@ -102,7 +102,83 @@ def test_nodes_that_differ_from_chance_are_counted_beside_none_beyond_degree(tmp
     assert differ > 10
     words = said(run("local", *written(tmp_path, graph, values)))
     assert "No node is shown to be like or unlike its neighbours beyond chance and degree." in words
-    assert f"Of {differ} r differs from chance, not shown beyond degree." in words
+    assert f"{differ} nodes differ from chance, not shown beyond degree." in words
+
+
+def test_the_word_of_a_node_agrees_with_its_own_numbers():
+    """Hubs lift the mean at ends of pairs, so that r of a node may lie above chance and below 0."""
+    kinds = set()
+    for seed in range(12):
+        graph = nx.barabasi_albert_graph(150, 2, seed=seed)
+        degree = np.array([k for _, k in graph.degree()])
+        values = degree * (1 + 0.2 * np.random.default_rng(seed).normal(size=150))
+        found = st.local(graph, values, given=None)
+        away = values - degree @ values / degree.sum()
+        near = nx.to_numpy_array(graph) @ away
+        for word, own, others in zip(found["verdict"].values[0], away, near, strict=True):
+            if " among " in word:
+                assert word == f"{'high' if own > 0 else 'low'} among {'high' if others > 0 else 'low'}"
+            kinds.add(word)
+    assert {"low among high", "less alike than chance"} & kinds
+    assert "less unlike than chance" in kinds
+
+
+def test_a_node_with_more_of_its_own_class_has_a_larger_share_of_it_than_all_nodes():
+    seen = set()
+    for seed in range(6):
+        graph = nx.planted_partition_graph(4, 40, 0.2, 0.02, seed=seed)
+        labels = np.arange(160) // 40
+        labels[::7] = np.random.default_rng(seed).integers(0, 4, len(labels[::7]))
+        words = st.local(graph, dict(enumerate(labels)), labels=True, given=None)["verdict"].values[0]
+        for node, word in zip(graph, words, strict=True):
+            same = np.mean([labels[other] == labels[node] for other in graph[node]]) if graph.degree(node) else 0.0
+            seen.add(word)
+            if "own class" in word:
+                assert (same > np.mean(labels == labels[node])) == word.startswith("more")
+    assert {"more of its own class", "chance"} <= seen
+
+
+# ---- hops where nothing can be tested
+
+
+@pytest.mark.parametrize(
+    ("graph", "hop"),
+    [
+        (nx.disjoint_union(nx.complete_graph(6), nx.empty_graph(4)), 1),
+        (nx.star_graph(12), 2),
+        (nx.disjoint_union(nx.path_graph(2), nx.empty_graph(5)), 1),
+    ],
+    ids=["clique and others", "leaves of a star", "one pair"],
+)
+def test_where_all_nodes_with_a_pair_are_paired_r_is_not_tested(graph, hop):
+    """Not only the whole graph: r is -1 / (m - 1) on any m nodes that are all paired with each other."""
+    values = np.random.default_rng(2).normal(size=len(graph))
+    found = st.correlogram(graph, values, [hop])
+    m = len({node for a, far in nx.all_pairs_shortest_path_length(graph) for node, d in far.items() if d == hop})
+    assert found["r"].item() == pytest.approx(-1 / (m - 1))
+    assert (found["status"].item(), found["verdict"].item()) == ("r same in every order", "not tested")
+    assert np.isnan(found["p"].item())
+    assert np.isnan(found["p_family"].item())
+    said = " ".join(str(st.diagnose(graph, values, hops=[hop])).split())
+    assert f"At hop {hop} every node with a pair is paired with every other: r is the same for every signal." in said
+
+
+# ---- weights
+
+
+def test_the_unit_of_weights_changes_nothing():
+    """Degree in metres is degree in kilometres: logarithms of 1 + degree see the unit."""
+    graph, rng = nx.barabasi_albert_graph(80, 3, seed=4), np.random.default_rng(4)
+    weights = rng.lognormal(size=graph.number_of_edges())
+    values = rng.normal(size=80) + np.log([k for _, k in graph.degree()])
+    edges = np.array(list(graph.edges))
+    made = []
+    for unit in (1e-3, 1.0, 1e3):
+        strat = st.Stratification(edges=edges, n_nodes=80, weights=unit * weights, hops=2)
+        made.append(st.correlogram(strat, values, draws=199))
+    for other in made[1:]:
+        for name in ("r", "p", "r_given", "p_given"):
+            np.testing.assert_allclose(other[name], made[0][name], rtol=1e-9, err_msg=name)
 
 
 # ---- footnotes

@@ -142,7 +142,7 @@ def test_a_complete_graph_has_nothing_to_test():
     found = st.diagnose(graph, signal)
     assert (found[0].kind, found[0].verdict) == ("undefined", "r same in every order")
     assert found[0].value == pytest.approx(-1 / 11)
-    assert "All nodes are joined" in str(found)
+    assert "every node with a pair is paired with every other" in str(found)
     assert st.correlogram(graph, signal)["verdict"].values.tolist() == ["not tested"]
     assert all(len(line) <= 80 for line in str(found).splitlines()[:-1])
 

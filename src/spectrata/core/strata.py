@@ -72,6 +72,11 @@ class Stratum:
             return self.counts.astype(np.float64)
         return to_numpy(edge_sums.node_sums(self.edges, self.weights[None], self.n_nodes))[0]
 
+    @cached_property
+    def relative_degrees(self) -> np.ndarray:
+        """Degrees in units of the mean weight of an edge: ``counts`` where all weights are equal, shape (n,)."""
+        return self.degrees * (self.n_edges / self.total_weight if self.n_edges else 1.0)
+
     @property
     def total_weight(self) -> float:
         """Sum of the edges' weights; their number where they have none."""

@@ -305,7 +305,7 @@ def local(
     )  # half of the scale: verdicts have full colours
     pale: dict[str, Any] = {"c": r[none], "cmap": style.color_map(ax), "edgecolors": theme.muted, "linewidths": 0.5}
     ax.scatter(places[none, 0], places[none, 1], size, vmin=-end, vmax=end, gid="none", **pale)
-    colors = [theme.colors[at] for at in (0, 3, 1, 4, 0, 1, 0, 1)]
+    colors = [theme.colors[at] for at in (0, 3, 1, 4, 0, 1, 0, 1, 3, 4)]
     known = [(word, verdict == word, color) for word, color in zip(WORDS, colors, strict=True)]
     words = f"no verdict ({none.sum():,}): pale blue alike, orange unlike"
     handles = groups(ax, places, 1.8 * size, known, zorder=3)

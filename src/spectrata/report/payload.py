@@ -18,7 +18,7 @@ from spectrata.results.schema import View, view
 from spectrata.stats.describe.spectrum import merge_eigenspaces
 from spectrata.stats.findings import VERDICTS, Finding
 from spectrata.stats.findings.finding import correction, footnote
-from spectrata.stats.findings.sentences import column_sentences, scale_lines
+from spectrata.stats.findings.sentences import column_sentences, hops, scale_lines
 from spectrata.stats.findings.watched import giving_signal, last_scores
 from spectrata.stats.verbs.profile import Profile
 from spectrata.stats.verbs.reading import Column
@@ -322,7 +322,7 @@ def _notes(found: Profile) -> list[str]:
     notes = [*found.findings.notes, *rest]
     diameter, last = found.strat.diameter, found.hops[-1]
     if isinstance(last, int) and diameter is not None and diameter > last:
-        notes.append(f"Hops {last + 1} to {diameter} were not asked for; hops={diameter} reads them too.")
+        notes.append(f"Not asked for: {hops([*range(last + 1, diameter + 1)])}; hops={diameter} reads all.")
     if found.ranking is not None:
         notes += column_sentences(found.ranking, found.given)
     return list(dict.fromkeys(notes))

@@ -68,8 +68,9 @@ class Pairs:
 
     @cached_property
     def is_complete(self) -> bool:
-        """Whether all rows are joined by equal weights: r is then the same for every signal."""
-        return 2 * len(self.ends) == self.n * (self.n - 1) and len(self.ends) > 0 and bool(np.ptp(self.weights) == 0)
+        """Whether all m nodes with a pair are paired with each other, by equal weights: r is -1 / (m - 1), always."""
+        m = len(self.nodes)
+        return 2 * len(self.ends) == m * (m - 1) and m > 0 and bool(np.ptp(self.weights) == 0)
 
     @cached_property
     def participation(self) -> np.ndarray:

@@ -47,7 +47,7 @@ def run_tests(
     chance = _against(cells, None, at, seed, columns)
     if not covariates.name:
         return chance, Chance.unknown(chance.value.shape)
-    given = {pairs: covariates.at(pairs.participation) for pairs in {cell.obs.pairs for cell in cells}}
+    given = {pairs: covariates.at(pairs.stratum.relative_degrees) for pairs in {cell.obs.pairs for cell in cells}}
     beyond = {obs: obs.beyond(given[obs.pairs]) for obs in {cell.obs for cell in cells}}
     left = [Cell(beyond[cell.obs], cell.statistic) for cell in cells]
     return chance, _against(left, covariates.blocks, at, seed, columns)
@@ -151,6 +151,8 @@ class Results:
             if not many or column.kind != "numbers":
                 self._one_column(index, column, pairs)
             self._describe(index, column, pairs)
+        for one in self.made:  # the same in every order is no test
+            one.p[0][:, self.complete] = one.p_family[0][:, self.complete] = np.nan
         self.q = tuple(np.moveaxis(over_columns(np.moveaxis(one.p_family, 2, 0)), 0, 2) for one in self.made)
         for chance, q in zip(self.made, self.q, strict=True) if reading.separate and shape[2] > 1 else ():
             chance.near_level[:] = chance.near_by_q(q, n)
@@ -225,7 +227,7 @@ class Results:
             elif pairs[h].is_complete:
                 words = "r same in every order"
             elif self.given and self.at and np.isnan(value_given[t, h]):
-                why = self.covariates.of(column.rows).why_untested(pairs[h].participation)
+                why = self.covariates.of(column.rows).why_untested(pairs[h].stratum.relative_degrees)
                 words = f"{why}; {words}" if words else why
             elif fixed[t, h]:
                 words = f"r given is the same in every order; {words}".removesuffix("; ")

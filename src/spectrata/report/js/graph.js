@@ -5,7 +5,9 @@ const ramp = () => RAMPS[Number(matchMedia("(prefers-color-scheme: dark)").match
 const CLASSES = ["#7b4fb5", "#2a9d5c", "#d9a400", "#c2568f", "#4bb3b3", "#8a6243", "#7d8894", "#b5c334"];
 const LOCAL = {
   "high among high": "alike", "low among low": "alike-soft", "high among low": "unlike", "low among high": "unlike-soft",
-  "like its neighbours": "alike", "unlike its neighbours": "unlike", "among its own": "alike", "among another class": "unlike",
+  "like its neighbours": "alike", "unlike its neighbours": "unlike", "more of its own class": "alike",
+  "fewer of its own class": "unlike",
+  "less unlike than chance": "alike-soft", "less alike than chance": "unlike-soft",
 };
 
 function onRamp(share) {

@@ -252,7 +252,8 @@ def local_sentence(
     """How many nodes are like or unlike others, and how: ``verdicts`` are theirs; more ``differ`` from chance alone."""
     where = "neighbours" if list(hops) == [1] else "nodes at these hops"
     beyond = listed(["chance", *covariates])
-    rest = f" Of {differ:,} r differs from chance, {NOT_BEYOND} {listed(covariates)}." if differ else ""
+    more = f"{differ:,} {'more ' if verdicts else ''}node{'s differ' if differ > 1 else ' differs'} from chance"
+    rest = f" {more}, {NOT_BEYOND} {listed(covariates)}." if differ else ""
     if not verdicts:
         return f"No node is shown to be like or unlike its {where} beyond {beyond}.{rest}"
     said = ", ".join(f"{number:,} {word}" for word, number in Counter(verdicts).most_common())

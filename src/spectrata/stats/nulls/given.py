@@ -36,7 +36,10 @@ class Covariates:
     note: str = ""  # what was left out
 
     def at(self, participation: np.ndarray) -> np.ndarray:
-        """Orthonormal columns (n, q) that span the constant, first, and the covariates of a hop with ``k (n,)``."""
+        """Orthonormal columns (n, q) that span the constant, first, and the covariates of a hop with ``k (n,)``.
+
+        Its unit is the mean weight of a pair, so that the unit of the weights changes nothing.
+        """
         own = [np.log1p(participation)[:, None]] if self.by_participation else []
         return independent(np.column_stack([self.numbers, *own]))
 
@@ -187,11 +190,11 @@ def is_by_number(strat: Stratification) -> bool:
 
 
 def participation(strat: Stratification, hop: Any) -> np.ndarray:
-    """Sum of the weights of each node's pairs at a hop, shape (n,); 0 past the diameter."""
+    """Each node's pairs at a hop in units of their mean weight, shape (n,); 0 past the diameter."""
 
     def make() -> np.ndarray:
         near = strat.strata if hop in strat.hops else Strata(strat.graph, hop, strat.strata.hop_weights)
-        return near.at(hop).degrees if hop in near.hops else np.zeros(strat.graph.n_nodes)
+        return near.at(hop).relative_degrees if hop in near.hops else np.zeros(strat.graph.n_nodes)
 
     return strat.remember(("participation", hop), make)
 

@@ -207,7 +207,7 @@ def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> t
 def _parts(signals: Signals, ends: Sequence[Pairs], covariates: Covariates) -> list[Signals]:
     """What the covariates leave of both signals; hops whose participation adds nothing to them share one part."""
     n = len(signals.one)
-    common, own = covariates.at(np.zeros(n)), [covariates.at(one.participation) for one in ends]
+    common, own = covariates.at(np.zeros(n)), [covariates.at(one.stratum.relative_degrees) for one in ends]
     shared = tuple(at for at, one in enumerate(own) if one.shape[1] == common.shape[1])
     groups = [(shared, common)] * bool(shared) + [((at,), one) for at, one in enumerate(own) if at not in shared]
     error, found = max(signals.rounding, EXPLAINED), []
@@ -322,7 +322,7 @@ def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:
 
 def _joint_status(free: np.ndarray, held: np.ndarray, covariates: Covariates, ends: Sequence[Pairs]) -> np.ndarray:
     """The status of the test without covariates, and where that is ok, of the test given them."""
-    why = np.array([covariates.why_untested(one.participation) for one in ends], dtype=object)
+    why = np.array([covariates.why_untested(one.stratum.relative_degrees) for one in ends], dtype=object)
     beyond = np.where(held == NO_VARIANCE, why[None], held + f" given {covariates.name}")
     return np.where((free == "ok") & (held != "ok"), beyond, free)
 

@@ -22,8 +22,7 @@ ONE_NODE, FIVE_NODES = 0.5, 0.9  # shares of the variation above which nodes are
 LEAST_NODES = 50  # for the five nodes
 MOST_NAMED = 20  # columns of which single nodes and weak hops are named
 KINDS = {"r": {1: "alike", -1: "unlike"}, "smooth": {1: "smooth"}, "rough": {1: "rough"}, "main_divide": {1: "coarse"}}
-COMPLETE = "All nodes are joined, and r is the same for every signal: use weights or fewer edges."
-ENDS = "at the ends of pairs"  # a node counts once for each of its pairs, as in r
+COMPLETE = "At {} every node with a pair is paired with every other: r is the same for every signal."
 BATCHES = "Mini-batches are described, not judged: the levels of collapse were chosen on whole graphs."
 NO_P = "r of {} has no p: message passing makes neighbours alike."
 
@@ -122,7 +121,8 @@ def in_words(results: Results) -> Findings:
     found = [replace(one, text=sentence(one, name)) for one in _tests(results)]
     notes = [reading.note, NO_P.format(reading.snapshot_kind) if reading.is_watched else ""]
     dominated = list(_dominated(reading))
-    joined = [COMPLETE] if results.complete.any() else []
+    same = [hop for hop, complete in zip(reading.hops, results.complete.any(axis=0), strict=True) if complete]
+    joined = [COMPLETE.format(hops(same)) + " Use weights or fewer edges." * (same[0] == 1)] if same else []
     lines = [*joined, *_weak(reading), *scale_lines(found, name), *(one.text for one in dominated)]
     lines += filter(None, [results.left_out, results.covariates.note])
     count = int(np.isfinite(results.free.p_family).sum())
@@ -161,7 +161,7 @@ def _weak(reading: Reading) -> list[str]:
     few: dict[str, dict[Any, None]] = {}
     for column in reading.columns[:MOST_NAMED]:
         for hop, pairs in zip(reading.hops, reading.pairs(column), strict=True):
-            if pairs.remark:
+            if pairs.remark and not pairs.is_complete:
                 is_small = len(pairs.ends) < FEW_PAIRS
                 words = f"Fewer than {FEW_PAIRS} pairs" if is_small else "All pairs share one node"
                 few.setdefault(words, {})[hop] = None
@@ -185,5 +185,8 @@ def _dominated(reading: Reading) -> Iterator[Finding]:
             words = f"One node ({who}) holds" if count == 1 else f"Five nodes ({who}) hold"
             where = "" if column.name is None else f" of column {column.name}"
             where += "" if snapshot is None else f" in snapshot {snapshot}"
-            text = f"{words} {100 * held:.0f} % of the variation {ENDS}{where}."
+            # A node counts once for each of its pairs, as in r.
+            text = (
+                f"{words} {100 * held:.0f} % of the variation at the ends of pairs at {hops(reading.hops[:1])}{where}."
+            )
             yield Finding("dominated", text, reading.hops[0], snapshot, column.name, held)

@@ -28,10 +28,11 @@ LONG_NAMES = {
     "near_level": "whether more permutations could change the verdict",
 }
 MANY_NODES = 20_000
-# What a node with a finding is, of numbers, vectors and labels.
+# What a node with a finding is: of numbers, of vectors, of labels, and of any whose own values do not say it.
 WORDS = (
     *("high among high", "low among low", "high among low", "low among high"),
-    *("like its neighbours", "unlike its neighbours", "among its own", "among another class"),
+    *("like its neighbours", "unlike its neighbours", "more of its own class", "fewer of its own class"),
+    *("less unlike than chance", "less alike than chance"),
 )
 
 
@@ -79,8 +80,10 @@ def local(
     covariates, are put in random order within exchange blocks (runs of neighbouring degrees), and their fitted values
     stay. Mean and denominator stay as observed. q is Benjamini and Hochberg's over everything that the call tested.
     A verdict needs q and q_given of at most .05 in the same tail: "high among high", "low among low", "high among
-    low", "low among high" for numbers; "like its neighbours", "unlike its neighbours" for vectors; "among its own",
-    "among another class" for labels. A small p comes from the tail of its draws, and is never below 1e-6.
+    low", "low among high" for numbers; "like its neighbours", "unlike its neighbours" for vectors; "more of its own
+    class", "fewer of its own class" among the neighbours than among all nodes for labels. Where the values of node and
+    neighbours do not say the same as the tail, the word is "less unlike than chance" or "less alike than chance". A
+    small p comes from the tail of its draws, and is never below 1e-6.
 
     References
     ----------
@@ -118,7 +121,7 @@ def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> "xr.
             for time in range(shape[0]):
                 here = (time, index, place, column.rows[pairs.nodes])
                 participation[here] = pairs.k
-                tested = _tested(column.observed(time, pairs), own, at, seed)
+                tested = _tested(column.observed(time, pairs), own, at, seed, column.kind == "labels")
                 free.place(here, tested[0])
                 held.place(here, tested[1])
                 status[here], side[here] = tested[2:]
@@ -126,7 +129,7 @@ def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> "xr.
     arrays = {"r": free.value, "p": free.p, "q": q}
     arrays |= {"r_given": held.value, "p_given": held.p, "q_given": q_given} if covariates.name else {}
     arrays |= {"chance_low": free.low, "chance_high": free.high, "participation": participation}
-    sides = _among(reading, free.tail, side), alike(held.tail)
+    sides = _among(reading, free.tail, free.value, side), alike(held.tail)
     words = verdicts(q, free.tail, q_given, held.tail, covariates.name, sides)
     near = free.near_by_q(q, n) | held.near_by_q(q_given, n)
     arrays |= {"verdict": words, "near_level": near, "status": status.astype(str)}
@@ -136,19 +139,26 @@ def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> "xr.
 
 
 def _tested(
-    obs: Observation, covariates: Covariates, at: tuple[int, ...], seed: int
+    obs: Observation, covariates: Covariates, at: tuple[int, ...], seed: int, is_labels: bool
 ) -> tuple[Chance, Chance, Any, np.ndarray]:
-    """Both tests of every node with a pair at one hop, arrays (m,), with its status and its side of the mean."""
+    """Both tests of every node with a pair at one hop, arrays (m,), with its status and its side.
+
+    The side is above 0 for a number above the mean of ends, and for a class that is more frequent among the neighbours
+    than among all nodes.
+    """
     pairs, likeness = obs.pairs, LocalLikeness(obs)
     unknown, side = Chance.unknown(likeness.value.shape), likeness.own[:, 0]
+    if is_labels:
+        own = obs.values[pairs.nodes].argmax(axis=1)  # the column of a node's own class is the largest of its row
+        side = (pairs.matrix @ obs.values[pairs.nodes])[np.arange(len(own)), own]
     if np.isnan(likeness.variation):
         return unknown, unknown, NO_VARIANCE, side
     free, status = _chance(likeness, at, seed), np.where(np.isnan(likeness.unit), "at the mean of all ends", "ok")
     if not covariates.name:
         return free, unknown, status, side
-    beyond = obs.beyond(covariates.at(pairs.participation))
+    beyond = obs.beyond(covariates.at(pairs.stratum.relative_degrees))
     if beyond.is_explained:
-        return free, unknown, covariates.why_untested(pairs.participation), side
+        return free, unknown, covariates.why_untested(pairs.stratum.relative_degrees), side
     held = _chance(LocalLikeness(obs, beyond.values, covariates.blocks), at, seed)
     held.value[:, 0] = LocalLikeness(Observation(beyond.values, pairs, beyond.rounding)).value
     return free, held, status, side
@@ -167,10 +177,12 @@ def _chance(likeness: LocalLikeness, at: tuple[int, ...], seed: int) -> Chance:
     return found
 
 
-def _among(reading: Reading, tail: np.ndarray, side: np.ndarray) -> np.ndarray:
-    """What a node that is like or unlike its neighbours is among them."""
+def _among(reading: Reading, tail: np.ndarray, r: np.ndarray, side: np.ndarray) -> np.ndarray:
+    """What a node that differs from chance is among its neighbours, where its own numbers say the same."""
     kind, like, high = np.array([[[one.kind]] for one in reading.columns]), tail > 0, side > 0
     numbers = np.char.add(np.where(high, "high among ", "low among "), np.where(high == like, "high", "low"))
-    labels = np.where(like, "among its own", "among another class")
+    labels = np.where(like, "more of its own class", "fewer of its own class")
     vectors = np.where(like, "like its neighbours", "unlike its neighbours")
-    return np.select([kind == "numbers", kind == "labels"], [numbers, labels], vectors)
+    words = np.select([kind == "numbers", kind == "labels"], [numbers, labels], vectors)
+    agrees = np.where(kind == "labels", high == like, (r > 0) == like)
+    return np.where(agrees, words, np.where(like, *WORDS[-2:]))
