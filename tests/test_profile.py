@@ -1,6 +1,7 @@
 """``stats.profile``: the same numbers as the verbs, each hop decomposed once, and the headline."""
 
 from dataclasses import replace
+from itertools import permutations
 
 import networkx as nx
 import numpy as np
@@ -110,13 +111,21 @@ def test_large_graphs_are_read_to_few_hops():
 
 
 @pytest.mark.parametrize("width", [11, 12, 16])
-def test_wide_vectors_at_a_hop_of_one_pair(width):
+def test_wide_vectors_at_a_hop_of_two_pairs(width):
     """All arrangements on few nodes are counted for vectors too, also where rows are read by inner products."""
-    graph = nx.path_graph(30)
+    graph = nx.path_graph(29)
+    graph.add_edge(27, 29)  # the pairs 0, 28 and 0, 29
     values = np.random.default_rng(1).normal(size=(30, width))
-    (row,) = profile(graph, values, hops=[29], given=None).of()
-    assert row.value == pytest.approx(-1.0)  # two ends about their own mean
-    assert row.p == 1.0
+    (row,) = profile(graph, values, hops=[28], given=None).of()
+    t = values / np.linalg.norm(values, axis=1, keepdims=True)
+    gram, (x, y, z) = t @ t.T, np.array(list(permutations(range(30), 3))).T
+    apart = gram[x, y] + gram[x, z]  # over the pairs; the mean of their ends is (2 t_x + t_y + t_z) / 4
+    square = (4 + 1 + 1 + 4 * apart + 2 * gram[y, z]) / 4
+    r = (2 * apart - square) / (4 - square)
+    observed = r[(x == 0) & (y == 28) & (z == 29)].item()
+    assert row.value == pytest.approx(observed)
+    tails = np.mean(r >= observed - 1e-12), np.mean(r <= observed + 1e-12)
+    assert row.p == pytest.approx(min(1.0, 2 * min(tails)))
 
 
 def rows(words, hops=None, value=0.5):

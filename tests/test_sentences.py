@@ -156,7 +156,8 @@ def test_where_all_nodes_with_a_pair_are_paired_r_is_not_tested(graph, hop):
     found = st.correlogram(graph, values, [hop])
     m = len({node for a, far in nx.all_pairs_shortest_path_length(graph) for node, d in far.items() if d == hop})
     assert found["r"].item() == pytest.approx(-1 / (m - 1))
-    assert (found["status"].item(), found["verdict"].item()) == ("r same in every order", "not tested")
+    assert found["status"].item().startswith("r same in every order")
+    assert found["verdict"].item() == "not tested"
     assert np.isnan(found["p"].item())
     assert np.isnan(found["p_family"].item())
     said = " ".join(str(st.diagnose(graph, values, hops=[hop])).split())

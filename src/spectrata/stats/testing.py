@@ -225,7 +225,7 @@ class Results:
             if np.isnan(value[t, h]):
                 words = NO_VARIANCE if len(pairs[h].ends) else "no pair of labelled nodes"
             elif pairs[h].is_complete:
-                words = "r same in every order"
+                words = f"r same in every order; {words}".removesuffix("; ")
             elif self.given and self.at and np.isnan(value_given[t, h]):
                 why = self.covariates.of(column.rows).why_untested(pairs[h].stratum.relative_degrees)
                 words = f"{why}; {words}" if words else why

@@ -121,7 +121,7 @@ def in_words(results: Results) -> Findings:
     found = [replace(one, text=sentence(one, name)) for one in _tests(results)]
     notes = [reading.note, NO_P.format(reading.snapshot_kind) if reading.is_watched else ""]
     dominated = list(_dominated(reading))
-    same = [hop for hop, complete in zip(reading.hops, results.complete.any(axis=0), strict=True) if complete]
+    same = [hop for hop, complete in zip(reading.hops, results.complete.T, strict=True) if complete.any()]
     joined = [COMPLETE.format(hops(same)) + " Use weights or fewer edges." * (same[0] == 1)] if same else []
     lines = [*joined, *_weak(reading), *scale_lines(found, name), *(one.text for one in dominated)]
     lines += filter(None, [results.left_out, results.covariates.note])
