@@ -1,6 +1,7 @@
 """Energy along the frequency axis as pictures show it: eigenspaces, bins of about equally many components, or bands."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ BINS = 30
 LEVEL = 0.05
 RANK_AXIS = "components by ascending λ"
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # ticks of ranks
-CHANCE = ("share", "chance_low", "chance", "chance_high", "q")
+CHANCE = ("chance_low", "chance", "chance_high", "q")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,19 +68,18 @@ def cells_of(result: View, algorithm: str | None = None, bins: int = 0, cut: boo
     Spectra with n_eigs are refused unless ``cut``, which gives magnitudes of the components that are there.
     """
     one = view(result.ds.sel({"algorithm": [one_algorithm(result, algorithm)]}), result.name)
+    make: Any = _of_cut
     if one.ds.attrs.get("kind") == "calibration":
-        return {hop: _calibrated(one, at) for at, hop in enumerate(one.hops)}
-    if one.is_bands and "energy" in one.ds:  # results joined by name have no edges of bands
-        return {hop: _of_bands(one, at) for at, hop in enumerate(one.hops)}
-    if not one.complete.all():
-        if not cut:
-            one.require_complete("this picture")
-        return {hop: _of_cut(one, at) for at, hop in enumerate(one.hops)}
-    even = spread_evenly(one)
-    return {hop: _of_components(one, even, at, bins) for at, hop in enumerate(one.hops)}
+        make = _calibrated
+    elif one.is_bands and "energy" in one.ds:  # results joined by name have no edges of bands
+        make = _of_bands
+    elif not cut or one.complete.all():
+        one.require_complete("this picture")
+        make = partial(_of_components, even=spread_evenly(one), bins=bins)
+    return {hop: make(one, at) for at, hop in enumerate(one.hops)}
 
 
-def _of_components(one: View, even: SpreadSpectra, at: int, bins: int) -> Cells:
+def _of_components(one: View, at: int, even: SpreadSpectra, bins: int) -> Cells:
     """Eigenspaces, or bins of whole eigenspaces with about equally many components; bins without one are left out."""
     there = even.weights[at] > 0
     part = SpreadSpectra(even.values[:, :, [at]][..., there], *(array[[at]][:, there] for array in even[1:]))
@@ -109,15 +109,11 @@ def _of_cut(one: View, at: int) -> Cells:
 
 
 def _calibrated(one: View, at: int) -> Cells:
-    size, zero = (one.fixed(name, "hop", "component")[at] for name in ("multiplicity", "is_zero"))
-    used = (size > 0) & ~zero
-    names = ("band_lower", "band_upper") if "band_lower" in one.ds else ("eigenvalue", "eigenvalue")
-    lower, upper = (one.fixed(name, "hop", "component")[at][used] for name in names)
-    share, *rest = (
-        one.stacked(name, "algorithm", "hop", "component")[0, :, at][:, used] for name in ("share", *CHANCE)
-    )
-    chance = dict(zip(CHANCE, rest, strict=True))
-    return Cells(share, size[used].astype(float), lower, upper, one.status[0, :, at], chance=chance)
+    used = one.off_zero[at]
+    upper, size = one.eigenvalue[at][used], one.multiplicity[at][used].astype(float)
+    lower = one.fixed("band_lower", "hop", "component")[at][used] if "band_lower" in one.ds else upper
+    known = {name: one.stacked(name, "algorithm", "hop", "component")[0, :, at][:, used] for name in ("share", *CHANCE)}
+    return Cells(known.pop("share"), size, lower, upper, one.status[0, :, at], chance=known)
 
 
 def as_components(ds: Any) -> Any:

@@ -1,9 +1,11 @@
 """Graphs as panels: nodes where their vectors are, and the strata with their sizes."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
 
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.core.stratification import Stratification
@@ -16,17 +18,13 @@ from spectrata.plot.reading import as_result, chosen_rows, hop_sizes, hop_title,
 from spectrata.results.build import graph_of
 from spectrata.results.schema import view
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
-
 SMALL = 60  # nodes up to which the strata are drawn as graphs
 MOST_GRAPHS = 8
 
 
 def embedding(
-    ds: "xr.Dataset",
-    ax: "Axes | Sequence[Axes] | None" = None,
+    ds: xr.Dataset,
+    ax: Axes | Sequence[Axes] | None = None,
     *,
     snapshots: Iterable[Any] | None = None,
     color: Any = None,
@@ -103,7 +101,7 @@ def embedding(
 
 def strata(
     source: Any,
-    ax: "Axes | Sequence[Axes] | None" = None,
+    ax: Axes | Sequence[Axes] | None = None,
     *,
     hops: int | Iterable[int] | None = None,
     weights: Any = None,
@@ -170,7 +168,7 @@ def strata(
     return sheet.axes
 
 
-def _bars(ax: "Axes", hops: list[Any], sizes: np.ndarray) -> None:
+def _bars(ax: Axes, hops: list[Any], sizes: np.ndarray) -> None:
     """Bars of each hop: edges, parts and singletons."""
     colors, place = style.theme_of(ax).colors, np.arange(len(hops)) - 0.27
     for values, label, color in zip(sizes, ("pairs", "parts", "single nodes"), (0, 4, 2), strict=True):

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from spectrata.core.registry import EXACT
 from spectrata.errors import OptionError
@@ -19,14 +22,12 @@ from spectrata.results.schema import ROW_DIMS
 from spectrata.stats.findings import Findings
 from spectrata.stats.findings.sentences import runs
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
-
 MOST = 6  # signals drawn in a new figure, and hops whose names are spelled out
 ROOM = 34  # points beside a stem from which its number is written
 WORDS_POINTS = 40  # how much a number with its verdict takes
 LEAST = 0.1  # of r: the shortest axis to either side
+ORDERS = "orders, hop by hop"
+DIMS = ("snapshot", "column")
 R = ["r", "chance_low", "chance_high"]
 FIELDS = [*R, "r_given", "verdict", "near_level", "status"]
 FOUND = {"value": "r", "value_given": "r_given", "text": "status"}  # the same in findings
@@ -34,8 +35,8 @@ SHIFT = {"energy_shift": "r", "shift_low": "chance_low", "shift_high": "chance_h
 
 
 def correlogram(
-    found: "xr.Dataset | Findings",
-    ax: "Axes | Sequence[Axes] | None" = None,
+    found: xr.Dataset | Findings,
+    ax: Axes | Sequence[Axes] | None = None,
     *,
     hops: Iterable[Any] | None = None,
     given: bool = True,
@@ -72,11 +73,11 @@ def correlogram(
     kind = "findings" if isinstance(found, Findings) else getattr(found, "attrs", {}).get("kind")
     if kind not in ("correlogram", "homophily", "findings"):
         raise OptionError("plot.correlogram draws a result of st.correlogram, st.homophily or st.diagnose; give one.")
-    return _draw(found, ax, hops, given, "orders")
+    return _draw(found, ax, hops, given, ORDERS)
 
 
 def agree(
-    found: "xr.Dataset", ax: "Axes | Sequence[Axes] | None" = None, *, hops: Iterable[Any] | None = None
+    found: xr.Dataset, ax: Axes | Sequence[Axes] | None = None, *, hops: Iterable[Any] | None = None
 ) -> np.ndarray:
     """Draw how two signals agree per hop, with the interval that surrogates as smooth give.
 
@@ -103,14 +104,14 @@ def agree(
     """
     if getattr(found, "attrs", {}).get("kind") != "agree":
         raise OptionError("plot.agree draws a result of st.agree; give one.")
-    return _draw(found, ax, hops, False, "surrogates")
+    return _draw(found, ax, hops, False, "surrogates, hop by hop")
 
 
 def diagnose(
     found: Findings,
     graph: Any = None,
     signal: Any = None,
-    ax: "Sequence[Axes] | None" = None,
+    ax: Sequence[Axes] | None = None,
     *,
     column: Any = None,
     snapshot: Any = None,
@@ -155,16 +156,16 @@ def diagnose(
         wanted = _name(last, first) if column is None else column
         _graph_beside(sheet.axes[0], graph_from(graph), signal, wanted, snapshot, pos)
     panel = sheet.axes[-1]
-    _panels([panel], [rows], True)
+    _panels([panel], [rows], True, ORDERS)
     _left_title(panel, headline(rows))
     panel.set_ylabel("correlation of nodes so far apart, r", fontsize=9)
-    sheet.legend(_handles(sheet.theme, [rows], "orders", True))
+    sheet.legend()
     return sheet.axes
 
 
 def compare(
-    found: "xr.Dataset",
-    ax: "Axes | Sequence[Axes] | None" = None,
+    found: xr.Dataset,
+    ax: Axes | Sequence[Axes] | None = None,
     *,
     algorithm: str | None = None,
     hops: Iterable[Any] | None = None,
@@ -206,8 +207,7 @@ def compare(
     ds = one_of_each(found.sel(algorithm=name), **dict.fromkeys(ROW_DIMS, snapshot))
     sheet, shown, note = hop_panels(ax, ds["hop"].values.tolist(), hops, height=2.6)
     bands = ["low", *map(str, range(2, ds.sizes["band"])), "high"] if ds.sizes["band"] > 1 else ["all"]
-    lines = [_shifts(ds.sel(hop=hop), bands) for hop in shown]
-    _panels(sheet.axes, lines, False)
+    _panels(sheet.axes, [_shifts(ds.sel(hop=hop), bands) for hop in shown], False, "exchanges")
     for panel, hop in zip(sheet.axes, shown, strict=True):
         one = ds.sel(hop=hop)
         value = one["correlation"].item()
@@ -217,11 +217,11 @@ def compare(
     why = str(found.attrs["shift_test"])
     why = f"not tested: {why.removeprefix('none: ')}" if why.startswith("none: ") else ""
     sheet.title(f"{name}: what {names[1]} has more or less than {names[0]} in each band", why, note)
-    sheet.legend(_handles(sheet.theme, lines, "exchanges", False))
+    sheet.legend()
     return sheet.axes
 
 
-def _shifts(one: "xr.Dataset", bands: list[str]) -> pd.DataFrame:
+def _shifts(one: xr.Dataset, bands: list[str]) -> pd.DataFrame:
     """The shift of each band at one hop, as rows of what is drawn."""
     rows = one[[name for name in (*SHIFT, "shift_p", "status") if name in one]].to_dataframe()
     rows = rows.rename(columns=SHIFT).reindex(columns=[*FIELDS, "shift_p"]).assign(hop=bands)
@@ -230,7 +230,7 @@ def _shifts(one: "xr.Dataset", bands: list[str]) -> pd.DataFrame:
     return rows.assign(verdict=words)
 
 
-def _graph_beside(ax: "Axes", graph: Graph, signal: Any, column: Any, snapshot: Any, pos: Any) -> None:
+def _graph_beside(ax: Axes, graph: Graph, signal: Any, column: Any, snapshot: Any, pos: Any) -> None:
     panels = [] if signal is None else panels_of(signal, graph, snapshot)
     named = [panel for panel in panels if panel.title == str(column)] or panels
     shown = named[0] if len(named) == 1 or len(panels) == 1 else Panel("", None)
@@ -239,12 +239,12 @@ def _graph_beside(ax: "Axes", graph: Graph, signal: Any, column: Any, snapshot: 
     _left_title(ax, ": ".join(filter(None, [shown.title or shown.words, size])))
 
 
-def _left_title(ax: "Axes", words: str) -> None:
+def _left_title(ax: Axes, words: str) -> None:
     width = max(24, int(style.points(ax) / 4.8))
     ax.set_title(fill(style.plain(words), width), loc="left", fontsize=10, fontweight="bold")
 
 
-def _lines(found: "xr.Dataset | Findings", hops: Any) -> dict[tuple[Any, Any], pd.DataFrame]:
+def _lines(found: xr.Dataset | Findings, hops: Any) -> dict[Any, pd.DataFrame]:
     """The rows of each snapshot and column, None where there is no such."""
     if isinstance(found, Findings):
         frame = found.to_frame().rename(columns=FOUND)
@@ -258,18 +258,13 @@ def _lines(found: "xr.Dataset | Findings", hops: Any) -> dict[tuple[Any, Any], p
     frame = frame.reindex(columns=["snapshot", "column", "hop", *FIELDS])
     frame = frame[frame["hop"].isin(chosen(frame["hop"].drop_duplicates().tolist(), "hop", hops))]
     groups = frame.groupby(["snapshot", "column"], sort=False, dropna=False)
-    return {(_known(snapshot), _known(column)): rows for (snapshot, column), rows in groups}
+    return {tuple(None if label != label else label for label in names): rows for names, rows in groups}
 
 
-def _known(label: Any) -> Any:
-    return None if label != label else label
-
-
-def _name(snapshot: Any, column: Any) -> str:
+def _name(*labels: Any) -> str:
     """Snapshot and column, where there are such."""
-    known = {"snapshot": snapshot, "column": column}
-    words = (f"{dim} {one}" if isinstance(one, int) else str(one) for dim, one in known.items() if one is not None)
-    return ", ".join(words)
+    named = [f"{dim} {one}" if isinstance(one, int) else one for dim, one in zip(DIMS, labels, strict=True)]
+    return ", ".join(str(one) for one in named if one is not None)
 
 
 def headline(rows: pd.DataFrame) -> str:
@@ -297,7 +292,7 @@ def _draw(found: Any, ax: Any, hops: Any, given: bool, chance: str) -> np.ndarra
     one, wide = len(drawn) == 1, max(map(len, drawn))
     least = float(np.clip(1.1 * wide + 1, 5.6, 9.0)) if one else 7.0
     sheet = style.Sheet(ax, len(drawn), "snapshots and columns", height=2.6 if one else 2.3, least=least)
-    _panels(sheet.axes, drawn, given)
+    _panels(sheet.axes, drawn, given, chance)
     if one:
         sheet.title(": ".join(filter(None, [_name(*names[0]), headline(drawn[0])])))
     else:
@@ -307,14 +302,12 @@ def _draw(found: Any, ax: Any, hops: Any, given: bool, chance: str) -> np.ndarra
         rest = len(lines) - len(drawn)
         sheet.title("Likeness per hop", f"{rest} of {len(lines)} signals not drawn" if rest else "")
     sheet.name_axes("hops apart" if wide > MOST else "", "correlation r")
-    sheet.legend(_handles(sheet.theme, drawn, chance, given))
+    sheet.legend()
     return sheet.axes
 
 
-def _panels(axes: Any, lines: Sequence[pd.DataFrame], given: bool) -> None:
+def _panels(axes: Any, lines: Sequence[pd.DataFrame], given: bool, chance: str) -> None:
     """Stems of every signal on one scale, with hops as ticks, and numbers with verdicts where there is room."""
-    from matplotlib.ticker import MaxNLocator
-
     every = pd.concat(lines)[R].fillna(0.0)
     ends = np.array([min(-LEAST, every.min(axis=None)), max(LEAST, every.max(axis=None))])
     ticks: Any = MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(*np.clip(ends, -1.0, 1.0))
@@ -325,11 +318,11 @@ def _panels(axes: Any, lines: Sequence[pd.DataFrame], given: bool) -> None:
         if rows["r"].isna().all():
             style.write_in(ax, rows["status"].iloc[0])
         size = 8.0 if len(hops) <= 8 else 5.5 if len(hops) <= 25 else 3.0
-        style.verdict_stems(ax, rows, size)
+        style.verdict_stems(ax, rows, size, chance)
         if given and len(hops) <= 25:
             look: dict[str, Any] = {"color": theme.muted, "markerfacecolor": theme.paper, "markersize": 0.45 * size}
-            held = rows["r_given"].astype(float)
-            ax.plot(np.arange(len(hops)) + 0.22, held, "D", zorder=3, gid="given", **look)
+            look["label"] = "r given degree" if rows["r_given"].notna().any() else ""
+            ax.plot(np.arange(len(hops)) + 0.22, rows["r_given"].astype(float), "D", zorder=3, gid="given", **look)
         width = style.points(ax) / len(hops)
         for place, row in enumerate(rows.to_dict("records")):
             if width >= ROOM and row["r"] == row["r"] and (len(lines) == 1 or row["verdict"] in style.SIDES):
@@ -344,7 +337,7 @@ def _panels(axes: Any, lines: Sequence[pd.DataFrame], given: bool) -> None:
         ax.set(xlim=(-0.6, len(rows) - 0.4), ylim=ends + scale * words * [-1, 1], yticks=ticks)
 
 
-def _say(ax: "Axes", place: int, row: dict[str, Any], width: float) -> None:
+def _say(ax: Axes, place: int, row: dict[str, Any], width: float) -> None:
     """The number and the verdict at the end of a stem, beyond the interval where there is none."""
     word, r = row["verdict"], row["r"]
     clear, up = word in style.SIDES, r >= 0
@@ -356,12 +349,3 @@ def _say(ax: "Axes", place: int, row: dict[str, Any], width: float) -> None:
     look |= {"fontsize": 9 if clear and width > 60 else 7.5, "fontweight": "bold" if clear else "normal"}
     tip, color = (np.nanmax if up else np.nanmin)(ends), style.verdict_colors(style.theme_of(ax), word)[0]
     ax.annotate(text, (place, tip), xytext=(0, 7 if up else -7), color=color, **look)
-
-
-def _handles(theme: style.Theme, drawn: Sequence[pd.DataFrame], chance: str, given: bool) -> list[Any]:
-    rows = pd.concat(drawn)
-    how = chance if chance == "exchanges" else f"{chance}, hop by hop"
-    handles = style.verdict_handles(theme, how if rows["chance_low"].notna().any() else "", rows["verdict"])
-    if given and rows["r_given"].notna().any():
-        handles.append(style.mark("r given degree", theme.muted, "D", theme.paper, size=4))
-    return handles

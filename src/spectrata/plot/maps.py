@@ -1,9 +1,11 @@
 """Energy as maps and staircases: frequency by hop, layer, epoch or graph, and the response of layers."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
 
 from spectrata.core.registry import EXACT
 from spectrata.errors import ResultError
@@ -14,10 +16,6 @@ from spectrata.results.schema import View, view
 from spectrata.stats.describe.align import align
 from spectrata.stats.describe.levels import over
 from spectrata.stats.findings.collapse import places
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
 
 OCTAVES = (-2, 4)  # powers of two at which colours end
 STEPS = (-3, 3)  # the same for responses, which have two sides
@@ -30,8 +28,8 @@ BOUNDED = ("normalized", "random_walk")  # Laplacians with eigenvalues in [0, 2]
 
 
 def spectrogram(
-    ds: "xr.Dataset",
-    ax: "Axes | Sequence[Axes] | None" = None,
+    ds: xr.Dataset,
+    ax: Axes | Sequence[Axes] | None = None,
     *,
     algorithm: str | None = None,
     hops: Iterable[Any] | None = None,
@@ -94,7 +92,7 @@ def spectrogram(
     return sheet.axes
 
 
-def _columns(ax: "Axes", blocks: Sequence[tuple[list[str], Cells | None]]) -> tuple[Any, bool]:
+def _columns(ax: Axes, blocks: Sequence[tuple[list[str], Cells | None]]) -> tuple[Any, bool]:
     """Named columns, without cells where a graph has no such hop: gives a mesh, and whether its cells are bands."""
     ax.set_facecolor(style.theme_of(ax).chance)  # without a number
     at, drawn, bands, empty = 0, None, False, []
@@ -114,7 +112,7 @@ def _columns(ax: "Axes", blocks: Sequence[tuple[list[str], Cells | None]]) -> tu
     return drawn, bands
 
 
-def _marks(ax: "Axes", cells: Cells, first: int) -> None:
+def _marks(ax: Axes, cells: Cells, first: int) -> None:
     """Triangles on the cells beyond chance."""
     if cells.chance is None:
         return
@@ -128,14 +126,14 @@ def _marks(ax: "Axes", cells: Cells, first: int) -> None:
 
 
 def layers(
-    ds: "xr.Dataset",
-    ax: "Axes | None" = None,
+    ds: xr.Dataset,
+    ax: Axes | None = None,
     *,
-    labels: "xr.Dataset | None" = None,
+    labels: xr.Dataset | None = None,
     hop: Any = None,
     names: Iterable[str] | None = None,
     bins: int = BINS,
-) -> "Axes":
+) -> Axes:
     """Draw the spectrum of each layer over the eigenvalues, relative to a flat spectrum.
 
     Up to 6 layers are staircases, more are the rows of a map from the first at the top.
@@ -176,8 +174,8 @@ def layers(
 
 
 def filters(
-    ds: "xr.Dataset", ax: "Axes | None" = None, *, hop: Any = None, names: Iterable[str] | None = None, bins: int = BINS
-) -> "Axes":
+    ds: xr.Dataset, ax: Axes | None = None, *, hop: Any = None, names: Iterable[str] | None = None, bins: int = BINS
+) -> Axes:
     """Draw the frequency response of each layer: its magnitudes over those of the state before it.
 
     Both are divided by their norm off zero. Above 1 a layer strengthens a frequency against the others, below 1 it
@@ -211,7 +209,7 @@ def filters(
 
 
 def _states_of(
-    ds: "xr.Dataset", names: Iterable[str] | None, hop: Any, bins: int
+    ds: xr.Dataset, names: Iterable[str] | None, hop: Any, bins: int
 ) -> tuple[View, Cells, list[int], list[str], Any]:
     """A result with its energy at a hop, the rows of the snapshots to draw, their names, and the hop."""
     result = view(ds)
@@ -229,7 +227,7 @@ def _bins(wanted: int, result: View) -> int:
     return min(whole(wanted, "bins"), max(4, result.n_nodes // 3))
 
 
-def states(ds: "xr.Dataset", labels: Sequence[Any]) -> list[Any]:
+def states(ds: xr.Dataset, labels: Sequence[Any]) -> list[Any]:
     """The input, the hidden states and the output of a watched pass; all snapshots where there are no such."""
     roles = ds["role"].values.tolist() if "role" in ds.coords else []
     judged = places(ds).values() if roles and "snapshot" in ds.dims else ()
@@ -239,8 +237,8 @@ def states(ds: "xr.Dataset", labels: Sequence[Any]) -> list[Any]:
 
 
 def _draw_states(
-    ax: "Axes | None", result: View, hop: Any, cells: Cells, values: np.ndarray, names: list[str], up: str
-) -> "Axes":
+    ax: Axes | None, result: View, hop: Any, cells: Cells, values: np.ndarray, names: list[str], up: str
+) -> Axes:
     many, edges = len(names) > FEW, cells.edges
     sheet = style.Sheet(ax, height=0.5 + 0.17 * min(len(names), MOST_NAMES) if many else 2.8, least=7.0)
     ax, noun = sheet.ax, "layer" if "role" in result.ds.coords else result.row_dims[0]
@@ -266,7 +264,7 @@ def _draw_states(
     return ax
 
 
-def _stairs(ax: "Axes", edges: np.ndarray, values: np.ndarray, names: list[str]) -> None:
+def _stairs(ax: Axes, edges: np.ndarray, values: np.ndarray, names: list[str]) -> None:
     """One staircase per layer, and a line at 1."""
     there = values[np.isfinite(values) & (values > 0)]
     top = max(1.0, there.max(initial=1.0))

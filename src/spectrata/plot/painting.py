@@ -1,9 +1,14 @@
 """Nodes painted on their graph, or where their vectors are: values, labels, energies, local verdicts."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from scipy.spatial import cKDTree
 
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SignalTypeError, SignalValueError
@@ -17,13 +22,10 @@ from spectrata.results.build import graph_of
 from spectrata.results.schema import in_order
 from spectrata.stats.verbs.local import WORDS
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
-
 MOST_EDGES = 20_000  # more would be one grey patch
 MANY = 100  # nodes from which none is named
 NAMED = 30  # nodes up to which they carry their names
+COLORS = (0, 3, 1, 4, 0, 1, 0, 1, 3, 4)  # of local verdicts
 TOP = 0.98  # of 20 nodes or more, colours reach their end at this quantile: one node would pale all the rest
 
 
@@ -38,20 +40,16 @@ class Panel(NamedTuple):
 Group = tuple[str, np.ndarray, str]  # a name, which nodes, and their colour; "" for hollow nodes
 
 
-def place_nodes(ax: "Axes", places: np.ndarray, edges: np.ndarray) -> float:
+def place_nodes(ax: Axes, places: np.ndarray, edges: np.ndarray) -> float:
     """Draw the edges, and give the size of a node in square points."""
-    from matplotlib.collections import LineCollection
-    from scipy.spatial import cKDTree
-
     ax.set_axis_off()
     ax.set_aspect("equal", adjustable="datalim")
     ax.margins(0.08)
     ax.set_rasterization_zorder(2 if max(len(places), len(edges)) > style.RASTER else None)
     if len(edges) <= MOST_EDGES:
         width, alpha = (0.8, 0.9) if len(edges) <= 300 else (0.4, 0.6) if len(edges) <= 2000 else (0.25, 0.3)
-        color = style.theme_of(ax).edge
-        lines = LineCollection(places[edges], colors=color, linewidths=width, alpha=alpha, zorder=0.5)
-        ax.add_collection(lines, autolim=False)
+        look: dict[str, Any] = {"colors": style.theme_of(ax).edge, "linewidths": width, "alpha": alpha, "zorder": 0.5}
+        ax.add_collection(LineCollection(places[edges], **look), autolim=False)
     there = places[np.isfinite(places).all(axis=1)]
     if len(there) < 2:
         return 90.0
@@ -60,7 +58,7 @@ def place_nodes(ax: "Axes", places: np.ndarray, edges: np.ndarray) -> float:
     return float(np.clip(min(7_000.0 / len(places), (0.8 * apart) ** 2), 4.0, 90.0))
 
 
-def groups(ax: "Axes", places: np.ndarray, size: float, known: Iterable[Group], **look: Any) -> list[Any]:
+def groups(ax: Axes, places: np.ndarray, size: float, known: Iterable[Group], **look: Any) -> list[Any]:
     """Nodes of each group, not the empty ones, in its colour, hollow where it has none; gives what a legend names."""
     theme, handles = style.theme_of(ax), []
     for name, there, color in known:
@@ -72,7 +70,7 @@ def groups(ax: "Axes", places: np.ndarray, size: float, known: Iterable[Group], 
     return handles
 
 
-def paint(ax: "Axes", places: np.ndarray, edges: np.ndarray, panel: Panel, size: float = 0.0) -> list[Any]:
+def paint(ax: Axes, places: np.ndarray, edges: np.ndarray, panel: Panel, size: float = 0.0) -> list[Any]:
     """One panel: numbers with a colour bar, labels, or nodes alone; gives what a legend names."""
     size, values, theme = size or place_nodes(ax, places, edges), panel.values, style.theme_of(ax)
     look: dict[str, Any] = {"linewidths": 0.6 if len(places) <= 300 else 0.0}
@@ -111,7 +109,7 @@ def _classes(labels: Labels, theme: style.Theme) -> Iterator[Group]:
     yield "no label", labels.codes < 0, ""
 
 
-def below(ax: "Axes", handles: Sequence[Any]) -> None:
+def below(ax: Axes, handles: Sequence[Any]) -> None:
     """A legend under a panel that has no axes."""
     style.fit_legend(ax, handles, 1.15 * style.points(ax), loc="upper center", bbox_to_anchor=(0.5, 0.02))
 
@@ -122,21 +120,24 @@ def panel_height(places: np.ndarray) -> float:
     return float(np.clip(2.9 * extent[1] / max(extent[0], 1e-12), 1.2, 3.2))
 
 
-def write_names(ax: "Axes", places: np.ndarray, names: Any, which: Any = None) -> None:
+def write_names(ax: Axes, places: np.ndarray, names: Any, which: Any = None) -> None:
     """Names beside some nodes, by default beside all in graphs of up to 30."""
     look: dict[str, Any] = {"xytext": (5, 4), "textcoords": "offset points", "fontsize": 7, "zorder": 4}
     for node in (range(len(places) if len(places) <= NAMED else 0)) if which is None else which:
         ax.annotate(style.plain(names[node]), tuple(places[node]), color=style.theme_of(ax).ink, **look)
 
 
-def graph_from(graph: Any) -> Graph:
-    """The graph of what stands for one."""
-    return graph.graph if isinstance(graph, Stratification) else as_graph(graph, weights=False)
+def graph_from(source: Any) -> Graph:
+    """The graph of what stands for one; that of a result with the positions that it keeps."""
+    if hasattr(source, "data_vars"):
+        graph = graph_of(source)
+        return replace(graph, positions=source["position"].values) if "position" in source else graph
+    return source.graph if isinstance(source, Stratification) else as_graph(source, weights=False)
 
 
-def places_for(pos: Any, graph: Graph, own: np.ndarray | None = None) -> np.ndarray:
-    """Where nodes are drawn: as given, as the result or the graph has it, else by a layout."""
-    found = given_places(own if pos is None else pos, graph)
+def places_for(pos: Any, graph: Graph) -> np.ndarray:
+    """Where nodes are drawn: as given, as the graph has it, else by a layout."""
+    found = given_places(pos, graph)
     return node_places(graph.edges, graph.n_nodes) if found is None else found
 
 
@@ -159,13 +160,11 @@ def panels_of(values: Any, graph: Graph, snapshot: Any = None, label: str | None
     return found + [Panel(str(name), labels) for name, labels in signal.texts]
 
 
-def _of_dataset(ds: "xr.Dataset", hop: Any, snapshot: Any, label: str | None) -> list[Panel]:
+def _of_dataset(ds: xr.Dataset, hop: Any, snapshot: Any, label: str | None) -> list[Panel]:
     ds = one_of_each(ds, snapshot=snapshot, hop=hop)
     if "decoupling" in ds:
         with np.errstate(divide="ignore"):
-            index = np.log2(ds["decoupling"].values)
-        index = np.where(np.isfinite(index), index, np.nan)
-        return [Panel("structural decoupling", index, label or "log2 of the index")]
+            return [Panel("structural decoupling", np.log2(ds["decoupling"].values), label or "log2 of the index")]
     if "energy" not in ds:
         raise OptionError("The Dataset has no values per node; give a result of node_energy or decoupling.")
     total, found = float(ds["total_energy"]), []
@@ -180,7 +179,7 @@ def _of_dataset(ds: "xr.Dataset", hop: Any, snapshot: Any, label: str | None) ->
 def nodes(
     values: Any,
     graph: Any = None,
-    ax: "Axes | Sequence[Axes] | None" = None,
+    ax: Axes | Sequence[Axes] | None = None,
     *,
     pos: Any = None,
     hop: int | None = None,
@@ -222,21 +221,19 @@ def nodes(
     >>> [panel.get_title() for panel in st.plot.nodes(ds)]
     ['1 hop, λ in (0, 2]: 7% of the energy', '1 hop, λ in (2, 4]: 43% of the energy']
     """
-    own, known = None, None if graph is None else graph_from(graph)
+    known = None if graph is None else graph_from(graph)
     if hasattr(values, "data_vars"):
         values = in_order(values)
-        known = graph_of(values) if known is None else known
-        own = values["position"].values if "position" in values else None
+        known = known or graph_from(values)
         panels = _of_dataset(values, hop, snapshot, label)
     else:
         if known is None and pos is None:
             raise OptionError("The values do not hold their graph; give graph= or pos=.")
-        if known is None:
-            n, none = len(values), np.empty(0, dtype=np.int64)
-            known = Graph(n, np.zeros(n + 1, dtype=np.int64), none, tuple(range(n)))
+        n = len(values) if known is None else known.n_nodes
+        known = known or Graph(n, np.zeros(n + 1, np.int64), np.empty(0, np.int64), tuple(range(n)))
         panels = panels_of(values, known, snapshot, label)
-    places = places_for(pos, known, own)
-    return draw_panels(panels if ax is not None else panels[:MAX_PANELS], places, known, ax, len(panels))
+    shown = panels if ax is not None else panels[:MAX_PANELS]
+    return draw_panels(shown, places_for(pos, known), known, ax, len(panels))
 
 
 def draw_panels(
@@ -254,15 +251,15 @@ def draw_panels(
 
 
 def local(
-    ds: "xr.Dataset",
-    ax: "Axes | None" = None,
+    ds: xr.Dataset,
+    ax: Axes | None = None,
     *,
     hop: Any = None,
     column: Any = None,
     snapshot: Any = None,
     pos: Any = None,
     names: int = 12,
-) -> "Axes":
+) -> Axes:
     """Draw a map of the nodes that are like or unlike their neighbours.
 
     Blue nodes are like their neighbours, orange ones unlike. Nodes without a verdict are small and pale, in the colour
@@ -295,18 +292,15 @@ def local(
     if getattr(ds, "attrs", {}).get("kind") != "local":
         raise OptionError("plot.local draws a result of st.local; give one.")
     ds = one_of_each(in_order(ds), snapshot=snapshot, column=column, hop=hop)
-    graph = graph_of(ds)
-    places, verdict, r = places_for(pos, graph), ds["verdict"].values.astype(str), np.nan_to_num(ds["r"].values)
+    graph, verdict, r = graph_from(ds), ds["verdict"].values.astype(str), np.nan_to_num(ds["r"].values)
+    places = places_for(pos, graph)
     sheet = style.Sheet(ax, height=1.6 * panel_height(places), least=6.4)
     ax, theme, size = sheet.ax, sheet.theme, place_nodes(sheet.ax, places, graph.edges)
-    none, end = (
-        ~np.isin(verdict, WORDS),
-        2.0 * (np.abs(r).max() or 1.0),
-    )  # half of the scale: verdicts have full colours
+    none = ~np.isin(verdict, WORDS)
+    end = 2.0 * (np.abs(r).max() or 1.0)  # half of the scale: verdicts have full colours
     pale: dict[str, Any] = {"c": r[none], "cmap": style.color_map(ax), "edgecolors": theme.muted, "linewidths": 0.5}
     ax.scatter(places[none, 0], places[none, 1], size, vmin=-end, vmax=end, gid="none", **pale)
-    colors = [theme.colors[at] for at in (0, 3, 1, 4, 0, 1, 0, 1, 3, 4)]
-    known = [(word, verdict == word, color) for word, color in zip(WORDS, colors, strict=True)]
+    known = [(word, verdict == word, theme.colors[at]) for word, at in zip(WORDS, COLORS, strict=True)]
     words = f"no verdict ({none.sum():,}): pale blue alike, orange unlike"
     handles = groups(ax, places, 1.8 * size, known, zorder=3)
     below(ax, [*handles, style.mark(words, theme.muted, face=theme.paper)])

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import dijkstra
 
 from spectrata.core.strata import Stratum
 from spectrata.errors import InputError, OptionError
@@ -59,8 +61,6 @@ def _within(places: np.ndarray) -> np.ndarray:
 
 def _part_places(nodes: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """One connected part within [-1, 1]: distances on paper as near as can be to hop distances."""
-    from scipy.sparse import coo_array
-
     if len(nodes) == 1:
         return np.zeros((1, 2))
     ends = np.searchsorted(nodes, edges)
@@ -77,8 +77,6 @@ def _sparse_stress(matrix: Any) -> np.ndarray:
     Pivots are chosen one by one, farthest from those before; what lies near one counts through it. Small parts have
     all nodes as pivots. Reference: Ortmann, Klimenta, Brandes: A Sparse Stress Model, 2017.
     """
-    from scipy.sparse.csgraph import dijkstra
-
     n, degrees = matrix.shape[0], np.diff(matrix.indptr)
     pivots, hops = [int(np.argmax(degrees))], np.empty((min(n, max(PIVOTS, PIVOT_CELLS // n)), n))
     for row in range(len(hops)):

@@ -1,9 +1,12 @@
 """A watched model: a measure over layers and epochs with its scores, and how far each layer has collapsed."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm, Normalize
 
 from spectrata.errors import ResultError
 from spectrata.plot import style
@@ -21,10 +24,6 @@ from spectrata.stats.findings.watched import (
     with_scores,
 )
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
-
 WIDTH = 7.0
 LOWEST = min(one.level for one in LEVELS.values()) / 4  # where the axis of a picture ends at least
 FLOOR = 1e-7  # smaller values are drawn here, as triangles: they would take most of the axis
@@ -36,15 +35,15 @@ WORDS = {
 
 
 def training(
-    ds: "xr.Dataset",
+    ds: xr.Dataset,
     measure: str = MEASURE,
-    ax: "Axes | None" = None,
+    ax: Axes | None = None,
     *,
     hop: Any = None,
     mode: str | None = None,
     layers: Iterable[str] | None = None,
     scores: Iterable[str] | None = None,
-) -> "Axes":
+) -> Axes:
     """Draw one measure over layers and epochs as a map, with the scores of the run below it.
 
     The title has the verdicts on the layers at the end of the run. Colours are logarithmic where a measure without
@@ -97,7 +96,7 @@ def training(
     drawn = chosen(given, "score", scores) if given or scores is not None else []
     panels, tall = 1 + (ax is None and len(drawn) > 0), 0.3 + 0.19 * min(len(names), MOST_NAMES)
     shape: dict[str, Any] = {"height_ratios": (tall + 0.6, 1.1), "sharex": True} if panels > 1 else {}
-    sheet = style.Sheet(ax, panels, height=(tall + 1.2 * (panels - 1)) / panels, least=WIDTH, columns=1, **shape)
+    sheet = style.Sheet(ax, panels, height=(tall + 1.2 * (panels - 1)) / panels, least=WIDTH, **shape)
     words = WORDS.get(measure, measure.replace("_", " "))
     words += f", {style.hop_words(values['hop'].item())}" if "hop" in one[measure].dims else ""
     words += {"eval": ", in evaluation mode", "control": ", without message passing"}.get(mode_of(one), "")
@@ -117,12 +116,12 @@ def training(
     return sheet.ax
 
 
-def _passes(run: "xr.Dataset", dim: str) -> int:
+def _passes(run: xr.Dataset, dim: str) -> int:
     """Passes of a mode that recorded something."""
     return int(run[MEASURE].notnull().any([other for other in run[MEASURE].dims if other != dim]).sum())
 
 
-def _measure(one: "xr.Dataset", measure: str, hop: Any, dim: str) -> "xr.DataArray":
+def _measure(one: xr.Dataset, measure: str, hop: Any, dim: str) -> xr.DataArray:
     known = [str(name) for name in one.data_vars if {"layer", dim} <= set(one[name].dims) <= {"layer", dim, "hop"}]
     values = one[chosen([name for name in known if one[name].dtype.kind in "fib"], "measure", measure)[0]]
     if "hop" in values.dims:
@@ -130,9 +129,7 @@ def _measure(one: "xr.Dataset", measure: str, hop: Any, dim: str) -> "xr.DataArr
     return values.transpose("layer", dim)
 
 
-def _map(ax: "Axes", values: "xr.DataArray", names: Sequence[str], dim: str) -> None:
-    from matplotlib.colors import LogNorm, Normalize
-
+def _map(ax: Axes, values: xr.DataArray, names: Sequence[str], dim: str) -> None:
     array, place = values.values.astype(float), values[dim].values.astype(float)
     limits, norm = style.log_limits(array), Normalize(min(0.0, np.nanmin(array)), np.nanmax(array))
     norm = LogNorm(*limits, clip=True) if limits is not None else norm
@@ -144,7 +141,7 @@ def _map(ax: "Axes", values: "xr.DataArray", names: Sequence[str], dim: str) -> 
     style.side_bar(ax, drawn)
 
 
-def _scores(ax: "Axes", one: "xr.Dataset", names: Sequence[str], dim: str) -> None:
+def _scores(ax: Axes, one: xr.Dataset, names: Sequence[str], dim: str) -> None:
     for name, color in zip(names, style.depth_colors(ax, len(names)), strict=True):
         there = one[name].notnull().values
         look: dict[str, Any] = {"marker": "o" if there.sum() <= 20 else None, "markersize": 3, "linewidth": 1.2}
@@ -154,7 +151,7 @@ def _scores(ax: "Axes", one: "xr.Dataset", names: Sequence[str], dim: str) -> No
         ax.legend(fontsize=7.5, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 0.96), ncols=4, borderaxespad=0.1)
 
 
-def collapse(ds: "xr.Dataset", ax: "Axes | None" = None, *, names: Iterable[str] | None = None) -> "Axes":
+def collapse(ds: xr.Dataset, ax: Axes | None = None, *, names: Iterable[str] | None = None) -> Axes:
     """Draw how much of each layer's energy tells nodes apart, without messages too, and the levels of collapse.
 
     Bars show the range of the last evaluations. The level of the last hidden layer is a line across all layers, that
@@ -193,35 +190,32 @@ def collapse(ds: "xr.Dataset", ax: "Axes | None" = None, *, names: Iterable[str]
     curves = [(layers[MEASURE].values[rows], blue, "o", "evaluation", "with messages")]
     if CONTROL in layers:
         curves.append((layers[CONTROL].values[rows], orange, "s", "control", "without messages (control)"))
-    handles = []
     for values, color, marker, gid, label in curves:
         look: dict[str, Any] = {"color": color, "linewidth": 1.4, "zorder": 3}
-        ax.plot(np.maximum(values, FLOOR), marker=marker, markersize=4.5, gid=gid, **look)
+        ax.plot(np.maximum(values, FLOOR), marker=marker, markersize=4.5, label=label, gid=gid, **look)
         if len(low := np.flatnonzero(values < FLOOR)):
-            ax.plot(low, np.full(len(low), FLOOR), "v", markersize=7, gid=f"{gid} below", clip_on=False, **look)
-        handles.append(style.mark(label, color, marker, size=4.5, linestyle="-"))
+            look |= {"label": f"below {100 * FLOOR:.5f} %", "gid": f"{gid} below", "clip_on": False}
+            ax.plot(low, np.full(len(low), FLOOR), "v", markersize=7, **look)
     if RECENT in layers and layers.sizes["evaluation"] > 1:
         recent = np.maximum(layers[RECENT].transpose("snapshot", "evaluation").values[rows], FLOOR)
-        known, look = np.isfinite(recent).any(axis=1), {"alpha": 0.35, "linewidth": 6}
+        known = np.isfinite(recent).any(axis=1)
         ends = np.nanmin(recent[known], axis=1), np.nanmax(recent[known], axis=1)
-        ax.vlines(np.flatnonzero(known), *ends, color=blue, zorder=2, gid="range", **look)
-        handles.append(style.mark(f"range of the last {recent.shape[1]} evaluations", blue, "", **look))
+        words = f"range of the last {recent.shape[1]} evaluations"
+        ax.vlines(np.flatnonzero(known), *ends, color=blue, zorder=2, alpha=0.35, linewidth=6, label=words, gid="range")
     smallest = np.nanmin(np.concatenate([values for values, *_ in curves]), initial=1.0)
-    if smallest < FLOOR:
-        handles.append(style.mark(f"below {100 * FLOOR:.5f} %", sheet.theme.ink, "v"))
     lowest = max(FLOOR, min(smallest / 2, LOWEST))
     ax.set(yscale="log", ylim=(lowest, 1.4), xlim=(-0.6, len(shown) - 0.4))
     style.fit_ticks(ax, shown)
     style.log_ticks(ax.yaxis, lambda value: f"{100 * value:.6f}".rstrip("0").rstrip(".") + " %")
     sheet.name_axes("", "share of the energy\nthat tells nodes apart")
     _levels(ax, {place: rows.index(row) for place, row in places(layers).items() if row in rows}, lowest)
-    sheet.legend(handles)
+    sheet.legend()
     lines = [one.text for one in verdicts(layers)[0]]
     sheet.title(lines[0] if lines else f"Energy that tells nodes apart, {when(layers).removeprefix('the ')}")
     return ax
 
 
-def _levels(ax: "Axes", found: dict[str, int], lowest: float) -> None:
+def _levels(ax: Axes, found: dict[str, int], lowest: float) -> None:
     """The level of the last hidden layer across the picture, that of the outputs at their place; below: collapsed."""
     theme = style.theme_of(ax)
     for place, at in found.items():

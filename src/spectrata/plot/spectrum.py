@@ -1,19 +1,17 @@
 """Energy over frequencies, one panel per hop: stems beside chance, or cumulative energy."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
 
 from spectrata.inputs.numbers import one_of
 from spectrata.plot import reading, style
 from spectrata.plot.cells import BINNED, LEVEL, RANK_AXIS, Cells, as_components, cells_of, rank_ticks
 from spectrata.plot.table import columns
 from spectrata.results.schema import View
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
 
 MOST_COLUMNS = 7  # columns from which they are ranked instead
 MANY = 40  # cells from which they are placed by rank, and from which only verdicts have a marker
@@ -33,8 +31,8 @@ class Series(NamedTuple):
 
 
 def spectra(
-    ds: "xr.Dataset",
-    ax: "Axes | Sequence[Axes] | None" = None,
+    ds: xr.Dataset,
+    ax: Axes | Sequence[Axes] | None = None,
     *,
     algorithms: str | Iterable[str] | None = None,
     snapshots: Iterable[Any] | None = None,
@@ -158,7 +156,7 @@ def _places(cells: Cells, rank: bool) -> np.ndarray:
     return cells.ranks if rank else np.append(cells.lower[:1], cells.upper)
 
 
-def _stems(ax: "Axes", one: Series, cells: Cells, color: Any, rank: bool) -> None:
+def _stems(ax: Axes, one: Series, cells: Cells, color: Any, rank: bool) -> None:
     """A stem for each cell, chance or a flat spectrum behind it."""
     own, share = style.theme_of(ax), cells.share[one.row]
     ends = cells.ranks if rank else cells.edges
@@ -177,7 +175,7 @@ def _stems(ax: "Axes", one: Series, cells: Cells, color: Any, rank: bool) -> Non
     ax.vlines(middle, 0.0, share, color=color, linewidth=width, zorder=FRONT, gid="stems")
 
 
-def _curve(ax: "Axes", one: Series, cells: Cells, color: Any, rank: bool) -> None:
+def _curve(ax: Axes, one: Series, cells: Cells, color: Any, rank: bool) -> None:
     """Energy up to each frequency; behind it the mean of chance, where it is known."""
     where, look = _places(cells, rank), {"color": color, "linewidth": 1.6, "zorder": FRONT, "gid": "curve"}
     ax.plot(where, np.append(0.0, np.nancumsum(cells.share[one.row])), label=one.label, **look)
@@ -186,7 +184,7 @@ def _curve(ax: "Axes", one: Series, cells: Cells, color: Any, rank: bool) -> Non
         ax.plot(where, mean, color=style.theme_of(ax).muted, gid="null", **DOTTED)
 
 
-def _say(ax: "Axes", empty: dict[str, list[str]], curves: int) -> None:
+def _say(ax: Axes, empty: dict[str, list[str]], curves: int) -> None:
     """Write into the panel which spectra are zero or undefined."""
     if sum(map(len, empty.values())) == curves and len(empty) == 1:
         style.write_in(ax, next(iter(empty)))

@@ -1,17 +1,21 @@
 """Shared by all pictures: colours, panels, titles, legends, ticks and words."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.style import context
+from matplotlib.ticker import LogLocator
 
 from spectrata.errors import OptionError
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 MAP = "cividis"  # the same order of lightness in every kind of colour vision, and on paper
 LEAST_COLOR = 1e-7  # of the largest value of a measure, where logarithmic colours end
@@ -60,33 +64,25 @@ def dark() -> Iterator[None]:
     >>> panel.figure.get_facecolor()[:3] < (0.2, 0.2, 0.2)
     True
     """
-    from matplotlib import rc_context, style
-
-    papers: dict[Any, Any] = {f"{part}.facecolor": DARK.paper for part in ("figure", "axes", "savefig")}
-    inks = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), DARK.ink)
-    with rc_context({**style.library["dark_background"]}), rc_context(papers | inks | {"axes.edgecolor": DARK.muted}):
+    look: dict[str, Any] = {f"{part}.facecolor": DARK.paper for part in ("figure", "axes", "savefig")}
+    look |= dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), DARK.ink)
+    with context(["dark_background", look | {"axes.edgecolor": DARK.muted}]):
         yield
 
 
-def theme_of(ax: "Axes") -> Theme:
+def theme_of(ax: Axes) -> Theme:
     """Colours for axes, by whether their own text is light."""
-    from matplotlib.colors import to_rgb
-
     return DARK if np.mean(to_rgb(ax.xaxis.label.get_color())) > 0.5 else LIGHT
 
 
-def color_map(ax: "Axes", signed: bool = True) -> Any:
+def color_map(ax: Axes, signed: bool = True) -> Any:
     """A scale of colours from less through the paper's colour to more; or from the paper's colour to a strong one."""
-    from matplotlib.colors import LinearSegmentedColormap
-
     own = theme_of(ax)
     return LinearSegmentedColormap.from_list("spectrata", own.signed if signed else [own.paper, *own.signed[4:]])
 
 
-def depth_colors(ax: "Axes", total: int) -> list[Any]:
+def depth_colors(ax: Axes, total: int) -> list[Any]:
     """One colour for each of a sequence; a few have colours of their own, more a scale from dark to light."""
-    from matplotlib import colormaps
-
     own = theme_of(ax)
     if total <= len(own.colors):
         return list(own.colors[:total])
@@ -95,21 +91,16 @@ def depth_colors(ax: "Axes", total: int) -> list[Any]:
 
 
 class Sheet:
-    """The panels of one picture: of a new figure, or axes that were given, as many as there are panels."""
+    """The panels of one picture: of a new figure, or axes that were given, as many as there are panels.
+
+    Panels of different heights stand one above the other, others side by side.
+    """
 
     def __init__(
-        self,
-        ax: Any,
-        panels: int = 1,
-        noun: str = "panels",
-        height: float = 2.5,
-        least: float = 5.6,
-        columns: int | None = None,
-        **grid: Any,
+        self, ax: Any, panels: int = 1, noun: str = "panels", height: float = 2.5, least: float = 5.6, **grid: Any
     ):
-        from matplotlib.figure import Figure
-
-        self.own, self.columns = ax is None, columns or (panels if panels <= 3 else 2 if panels == 4 else 3)
+        self.own = ax is None
+        self.columns = 1 if "height_ratios" in grid else panels if panels <= 3 else 2 if panels == 4 else 3
         self.axes: np.ndarray = np.array(ax, dtype=object).ravel()
         if self.own:
             rows = -(-panels // self.columns)
@@ -142,8 +133,13 @@ class Sheet:
             ax.set_xlabel(across if not self.own or at + self.columns >= len(self.axes) else "", fontsize=9)
             ax.set_ylabel(up if not self.own or at % self.columns == 0 else "", fontsize=9)
 
-    def legend(self, handles: Sequence[Any]) -> None:
-        """Name the marks: below a new figure, in as many columns as fit, or inside axes that were given."""
+    def legend(self, handles: Sequence[Any] = ()) -> None:
+        """Name these marks, or all that have a label: below a new figure, or inside axes that were given."""
+        known: dict[str, Any] = {}
+        for ax in self.axes if not handles else ():
+            for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+                known.setdefault(label, handle)
+        handles = handles or [known[label] for label in sorted(known, key="no verdict".__eq__)]
         if self.own:
             fit_legend(self.ax.figure, handles, 72 * self.ax.figure.get_figwidth(), loc="outside lower left")
         elif handles:
@@ -152,8 +148,6 @@ class Sheet:
 
 def mark(label: str, color: Any, marker: str = "o", face: Any = None, size: float = 6, **more: Any) -> Any:
     """A legend entry: a marker (a square for boxes), or a line where there is none."""
-    from matplotlib.lines import Line2D
-
     look: dict[str, Any] = {"linestyle": "none"} if marker else {}
     look |= {"color": color, "marker": marker, "markersize": size, "markerfacecolor": face or color}
     return Line2D([], [], label=plain(label), **(look | more))
@@ -167,7 +161,7 @@ def fit_legend(where: Any, handles: Sequence[Any], width: float, **place: Any) -
         where.legend(handles=handles, ncols=next(fits), frameon=False, fontsize=8, **place)
 
 
-def write_in(ax: "Axes", text: str) -> None:
+def write_in(ax: Axes, text: str) -> None:
     """Words in the middle of a panel that has nothing else to show."""
     words = fill(plain(text), 34)
     ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=theme_of(ax).muted, fontsize=9)
@@ -178,13 +172,13 @@ def thinned(total: int, most: int) -> np.ndarray:
     return np.arange(0, total, -(-total // most))
 
 
-def points(ax: "Axes", upwards: bool = False) -> float:
+def points(ax: Axes, upwards: bool = False) -> float:
     """The width or height of a panel in points; a layout takes some of them."""
     box = ax.get_window_extent()
     return float((box.height if upwards else box.width) / ax.figure.dpi * 72 * 0.9)
 
 
-def fit_ticks(ax: "Axes", names: Sequence[Any], size: float = 8) -> None:
+def fit_ticks(ax: Axes, names: Sequence[Any], size: float = 8) -> None:
     """Names along x, thinned to what fits the width, and slanted where they would touch."""
     width, words = points(ax), [plain(name) for name in names]
     longest = 0.62 * size * max((len(word) for word in words), default=1) + 3
@@ -194,7 +188,7 @@ def fit_ticks(ax: "Axes", names: Sequence[Any], size: float = 8) -> None:
     ax.set_xticks(kept, [words[one] for one in kept], fontsize=size, **look)
 
 
-def row_ticks(ax: "Axes", names: Sequence[Any], most: int = 1000, size: float = 8) -> None:
+def row_ticks(ax: Axes, names: Sequence[Any], most: int = 1000, size: float = 8) -> None:
     """Names of rows along y, the first at the top, at most so many."""
     kept = thinned(len(names), most)
     ax.set_yticks(kept + 0.5, [plain(names[one]) for one in kept], fontsize=size)
@@ -203,14 +197,12 @@ def row_ticks(ax: "Axes", names: Sequence[Any], most: int = 1000, size: float = 
 
 def log_ticks(axis: Any, words: Callable[[float], str] = "{:g}".format) -> None:
     """Decades with labels; 1, 2 and 5 of each where the axis spans fewer than two of them."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
     low, high = axis.get_view_interval()
     decades = np.log10(high / low)
     steps = (1.0,) if decades >= 2 else (1.0, 2.0, 5.0) if decades >= 0.7 else tuple(range(1, 10))
     axis.set_major_locator(LogLocator(subs=steps, numticks=12))
-    axis.set_major_formatter(FuncFormatter(lambda x, _: words(x)))
-    axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(lambda x, _: words(x))
+    axis.set_minor_formatter("")
 
 
 def log_limits(values: np.ndarray) -> tuple[float, float] | None:
@@ -224,7 +216,7 @@ def log_limits(values: np.ndarray) -> tuple[float, float] | None:
     return (low, high) if high > 100 * low else None
 
 
-def side_bar(ax: "Axes", drawn: Any, label: str = "", within: Any = None, **more: Any) -> Any:
+def side_bar(ax: Axes, drawn: Any, label: str = "", within: Any = None, **more: Any) -> Any:
     """A colour bar beside a panel, or beside all of ``within``."""
     bar = ax.figure.colorbar(drawn, ax=ax if within is None else within, fraction=0.04, pad=0.015, **more)
     bar.ax.tick_params(labelsize=7.5)
@@ -239,39 +231,32 @@ def verdict_colors(theme: Theme, word: str) -> tuple[str, str]:
     return (theme.colors[SIDES[word]],) * 2 if word in SIDES else (theme.muted, theme.paper)
 
 
-def verdict_handles(theme: Theme, chance: str, words: Iterable[str]) -> list[Any]:
-    """Legend entries of values against chance: the interval, where it is named, and the verdicts among the words."""
-    words = list(dict.fromkeys(words))
-    handles = [mark(f"chance: 95 % of {chance}", theme.chance, "s", size=8)] if chance else []
-    handles += [mark(word, theme.colors[SIDES[word]]) for word in words if word in SIDES]
-    none = [mark("no verdict", theme.muted, face=theme.paper)]
-    return handles + (none if any(word not in SIDES for word in words) else [])
-
-
-def verdict_stems(ax: "Axes", rows: "pd.DataFrame", size: float, across: bool = False) -> None:
-    """r of each row as a stem, ``across`` or upwards, before a box of chance; a filled marker is a verdict."""
+def verdict_stems(ax: Axes, rows: pd.DataFrame, size: float, chance: str, across: bool = False) -> None:
+    """r of each row as a stem, ``across`` or upwards, before a box of ``chance``; a filled marker is a verdict."""
     theme, at = theme_of(ax), np.arange(len(rows)) + 0.5 * across
     r, low, high = (rows[name].to_numpy(dtype=float) for name in ("r", "chance_low", "chance_high"))
     bar, line, stem = (ax.barh, ax.axvline, ax.hlines) if across else (ax.bar, ax.axhline, ax.vlines)
     line(0.0, color=theme.muted, linewidth=0.8, zorder=1)
     # An interval without width is a line.
-    bar(at, high - low, 0.72, low, color=theme.chance, edgecolor=theme.chance, linewidth=1, zorder=0, gid="chance")
+    look: dict[str, Any] = {"color": theme.chance, "edgecolor": theme.chance, "linewidth": 1, "zorder": 0}
+    words = [f"chance: 95 % of {chance}" if known else "" for known in np.isfinite(low)]
+    bar(at, high - low, 0.72, low, label=words, gid="chance", **look)
     for place, value, word in zip(at, r, rows["verdict"].astype(str), strict=True):
         color, face = verdict_colors(theme, word)
         stem(place, 0.0, value, color, linewidth=0.3 * size, zorder=2)
         where = (value, place) if across else (place, value)
-        ax.plot(*where, "o", color=color, markersize=size, markerfacecolor=face, zorder=3, gid="r")
+        look = {"color": color, "markersize": size, "markerfacecolor": face, "zorder": 3, "gid": "r"}
+        ax.plot(*where, "o", label=word if word in SIDES else "no verdict", **look)
 
 
-def ratio_map(ax: "Axes", x: Any, y: Any, ratio: np.ndarray, ends: tuple[int, int], signed: bool = False) -> Any:
+def ratio_map(ax: Axes, x: Any, y: Any, ratio: np.ndarray, ends: tuple[int, int], signed: bool = False) -> Any:
     """Cells of ratios from pale to strong, or pale at 1 with two sides; colours end at these powers of two."""
     with np.errstate(divide="ignore", invalid="ignore"):
         values = np.clip(np.log2(ratio), *ends)
-    look: dict[str, Any] = {"vmin": ends[0], "vmax": ends[1], "rasterized": True}
-    return ax.pcolormesh(x, y, values, cmap=color_map(ax, signed), **look)
+    return ax.pcolormesh(x, y, values, cmap=color_map(ax, signed), vmin=ends[0], vmax=ends[1], rasterized=True)
 
 
-def ratio_bar(ax: "Axes", drawn: Any, words: str, within: Any = None) -> None:
+def ratio_bar(ax: Axes, drawn: Any, words: str, within: Any = None) -> None:
     """The colour bar of such a map."""
     ticks = range(int(drawn.norm.vmin), int(drawn.norm.vmax) + 1)
     bar = side_bar(ax, drawn, words, within, extend="both")

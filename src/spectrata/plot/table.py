@@ -1,9 +1,12 @@
 """Rows by name: the clearest of many columns, ranked, and the views of a probe."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib.axes import Axes
 
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import whole
@@ -13,11 +16,6 @@ from spectrata.plot.reading import chosen, hop_panels
 from spectrata.results.schema import ROW_DIMS, view
 from spectrata.stats.verbs.probe import Probe
 from spectrata.stats.views import ALONE
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-    from matplotlib.axes import Axes
 
 TOP = 30
 NUMBERED = 8  # cells of a row up to which their numbers are written in them
@@ -37,8 +35,8 @@ class Heat(NamedTuple):
 
 
 def columns(
-    found: "xr.Dataset | pd.DataFrame",
-    ax: "Axes | Sequence[Axes] | None" = None,
+    found: xr.Dataset | pd.DataFrame,
+    ax: Axes | Sequence[Axes] | None = None,
     *,
     hops: Iterable[int] | None = None,
     algorithm: str | None = None,
@@ -102,11 +100,11 @@ def columns(
     return sheet.axes
 
 
-def _ranking(found: "pd.DataFrame", ax: Any, top: int) -> np.ndarray:
+def _ranking(found: pd.DataFrame, ax: Any, top: int) -> np.ndarray:
     """Stems of r per column, with boxes of chance."""
     rows, hop = found.iloc[:top], found["hop"].iloc[0]
     sheet = style.Sheet(ax, 1, height=0.4 + 0.2 * len(rows))
-    style.verdict_stems(sheet.ax, rows, 6.0, across=True)
+    style.verdict_stems(sheet.ax, rows, 6.0, "random orders", across=True)
     style.row_ticks(sheet.ax, rows["column"].tolist())
     sheet.name_axes(f"r at {style.hop_words(hop)}", "")
     look: dict[str, Any] = {"va": "center", "fontsize": 7.5, "color": sheet.theme.muted}
@@ -115,11 +113,11 @@ def _ranking(found: "pd.DataFrame", ax: Any, top: int) -> np.ndarray:
         sheet.ax.text(1.0, place + 0.5, words, transform=sheet.ax.get_yaxis_transform(), **look)
     clear = int(found["verdict"].isin(style.SIDES).sum())
     sheet.title(f"{clear} of {len(found)} columns are alike or unlike at {style.hop_words(hop)}")
-    sheet.legend(style.verdict_handles(sheet.theme, "random orders", rows["verdict"].astype(str)))
+    sheet.legend()
     return sheet.axes
 
 
-def _of_tests(ds: "xr.Dataset", hops: list[Any]) -> Heat:
+def _of_tests(ds: xr.Dataset, hops: list[Any]) -> Heat:
     ds = ds.sel(hop=hops).transpose("column", "hop", ...)
     r, p = ds["r"].values, ds["p"].values
     order = np.lexsort([-np.max(np.nan_to_num(np.abs(r)), axis=1), np.min(np.where(np.isnan(p), 2.0, p), axis=1)])
@@ -127,7 +125,7 @@ def _of_tests(ds: "xr.Dataset", hops: list[Any]) -> Heat:
     return Heat("", names, r, np.isin(ds["verdict"].values.astype(str), list(style.SIDES)), order)
 
 
-def _of_energies(ds: "xr.Dataset", hops: Sequence[Any], algorithm: str | None) -> list[Heat]:
+def _of_energies(ds: xr.Dataset, hops: Sequence[Any], algorithm: str | None) -> list[Heat]:
     if ds.attrs.get("kind") == "calibration" and "band" not in ds.dims:
         raise OptionError("Columns are drawn by bands; compute the calibration with level='band'.")
     found, maps = cells_of(view(as_components(ds)), algorithm, BANDS), []
@@ -139,7 +137,7 @@ def _of_energies(ds: "xr.Dataset", hops: Sequence[Any], algorithm: str | None) -
     return maps
 
 
-def _draw(ax: "Axes", one: Heat, names: Sequence[Any], top: int, is_r: bool) -> None:
+def _draw(ax: Axes, one: Heat, names: Sequence[Any], top: int, is_r: bool) -> None:
     rows, theme = one.order[:top], style.theme_of(ax)
     end = max(0.1, float(np.nanmax(np.abs(one.values), initial=0.0))) if is_r else OCTAVES
     with np.errstate(divide="ignore"):
@@ -161,7 +159,7 @@ def _draw(ax: "Axes", one: Heat, names: Sequence[Any], top: int, is_r: bool) -> 
             ax.text(cell + 0.5, place + 0.5, style.number(value), color=color, weight=weight, **middle)
 
 
-def probe(found: Probe, ax: "Axes | None" = None) -> "Axes":
+def probe(found: Probe, ax: Axes | None = None) -> Axes:
     """Draw the score of each view of the features, with its standard error, and rewired graphs beside the best.
 
     Parameters
