@@ -183,7 +183,7 @@ def test_bands_are_merged_in_tables_and_whole_in_files(karate):
 # ---- help
 
 
-COMMANDS = [function.__name__ for function, _, _ in app.COMMANDS]
+COMMANDS = [name for name, _, _ in app.COMMANDS]
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
@@ -217,7 +217,7 @@ def test_examples_of_the_help_run(karate):
     Path("signal.csv").write_text("".join(["node,x\n", *(f"{node},{node % 5}\n" for node in range(34))]))
     Path("pairs.csv").write_text("graph,signal\ngraph.txt,signal.csv\n")
     ran = 0
-    for line in (line for function, _, lines in app.COMMANDS for line in lines):
+    for line in (line for _, _, lines in app.COMMANDS for line in lines):
         words = [word for word in line.split()[1:] if word != "--report"]
         if words[0] not in ("demo", "check", "compare", "probe"):
             result = run(*words)

@@ -1,9 +1,10 @@
 """The program: its commands, their help, and how they end.
 
-Imports wait inside functions, so that ``--help`` is quick.
+Commands import the library inside functions, so that ``--help`` is quick.
 """
 
 import sys
+from importlib import import_module
 from itertools import pairwise
 from typing import Any, NoReturn
 
@@ -11,19 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from spectrata._version import __version__
-from spectrata.cli.commands.agree import agree
-from spectrata.cli.commands.check import check
-from spectrata.cli.commands.compare import compare
-from spectrata.cli.commands.correlogram import correlogram
-from spectrata.cli.commands.demo import demo
-from spectrata.cli.commands.homophily import homophily
-from spectrata.cli.commands.info import info
-from spectrata.cli.commands.local import local
-from spectrata.cli.commands.probe import probe
-from spectrata.cli.commands.profile import profile
-from spectrata.cli.commands.strata import strata
-from spectrata.cli.failures import DEBUG, Code, notes, report_failure, stop_on_signals
-from spectrata.cli.files import CALLED_WITH
+from spectrata.cli.failures import CALLED_WITH, Code, notes, report_failure, stop_on_signals
 from spectrata.cli.options import DEBUG_FLAG, flat
 from spectrata.errors import FLAGS, OptionError, shown
 
@@ -33,22 +22,22 @@ START = (
     "spectrata profile graph.txt signal.csv --report",
     "spectrata homophily graph.txt labels.csv",
 )
-COMMANDS = (
-    (profile, ANALYSE, (
+COMMANDS = (  # each a function of its name in a file of its name
+    ("profile", ANALYSE, (
         "spectrata profile graph.txt signal.csv --hops 3 --report",
         "spectrata profile graph.txt signal.csv --bands 16 --hops 1",
         "spectrata profile --many pairs.csv --jobs 4 -o results",
     )),
-    (homophily, ANALYSE, ("spectrata homophily graph.txt labels.csv --hops 3",)),
-    (correlogram, ANALYSE, ("spectrata correlogram graph.txt signal.csv --hops 3 -o out",)),
-    (local, ANALYSE, ("spectrata local graph.txt signal.csv",)),
-    (agree, ANALYSE, ("spectrata agree graph.txt signal.csv other.csv",)),
-    (probe, ANALYSE, ("spectrata probe graph.txt features.csv labels.csv",)),
-    (strata, ANALYSE, ("spectrata strata graph.txt",)),
-    (compare, COMPARE, ("spectrata compare before/spectra.nc after/spectra.nc",)),
-    (check, COMPARE, ("spectrata check run.zarr --fail-on collapse",)),
-    (demo, OTHER, ("spectrata demo -o demo",)),
-    (info, OTHER, ("spectrata info --json",)),
+    ("homophily", ANALYSE, ("spectrata homophily graph.txt labels.csv --hops 3",)),
+    ("correlogram", ANALYSE, ("spectrata correlogram graph.txt signal.csv --hops 3 -o out",)),
+    ("local", ANALYSE, ("spectrata local graph.txt signal.csv",)),
+    ("agree", ANALYSE, ("spectrata agree graph.txt signal.csv other.csv",)),
+    ("probe", ANALYSE, ("spectrata probe graph.txt features.csv labels.csv",)),
+    ("strata", ANALYSE, ("spectrata strata graph.txt",)),
+    ("compare", COMPARE, ("spectrata compare before/spectra.nc after/spectra.nc",)),
+    ("check", COMPARE, ("spectrata check run.zarr --fail-on collapse",)),
+    ("demo", OTHER, ("spectrata demo -o demo",)),
+    ("info", OTHER, ("spectrata info --json",)),
 )  # fmt: skip
 
 
@@ -68,7 +57,6 @@ class Group(TyperGroup):
 
     def main(self, *args: Any, **more: Any) -> NoReturn:
         """Run, and end the process with the right code."""
-        DEBUG.clear()
         given = args[0] if args else more.get("args")
         CALLED_WITH[:] = sys.argv[1:] if given is None else given
         more["standalone_mode"] = False
@@ -140,5 +128,6 @@ def root(
         typer.echo(ctx.get_help())
 
 
-for function, panel, examples in COMMANDS:
-    app.command(function.__name__, cls=Command, rich_help_panel=panel, epilog=epilog(examples))(flat(function))
+for name, panel, examples in COMMANDS:
+    function = getattr(import_module(f"spectrata.cli.commands.{name}"), name)
+    app.command(name, cls=Command, rich_help_panel=panel, epilog=epilog(examples))(flat(function))

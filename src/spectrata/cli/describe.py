@@ -1,9 +1,9 @@
-"""Graphs, signals, tests and the strongest frequencies in lines and tables."""
+"""Graphs, signals, tests, bands and the strongest frequencies in lines and tables."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from spectrata.cli.render import CHANCE, count, one_line, row_table, text
+from spectrata.cli.render import CHANCE, count, one_line, row_table, table, text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,6 +15,7 @@ TESTED = (
     "q_given", "near_level", "participation", "geary", "moran", "status",
 )  # fmt: skip
 STRONGEST = 24  # rows of the table of the strongest frequencies
+BANDS, SERIES = 12, 5  # bands and spectra in a table; the files have all
 
 
 def graph_line(facts: Mapping[str, Any]) -> str:
@@ -66,10 +67,9 @@ def print_reading(
     over, p, p_given, given = "all hops", "p_family", "p_family_given", ds.attrs["given"]
     if "q" in rows[0]:
         over, p, p_given = "the columns (false discovery rate)", "q", "q_given"
-    columns: dict[str, Any] = {"snapshot": "snapshot", "column": "column", "hop": "hop"}
-    columns |= {} if more else {"pairs": "n_pairs"}
-    columns |= {"verdict": "verdict", "r": "r", "chance": CHANCE, "p": p}
-    columns |= ({} if more else {"r given": "r_given"}) | {"p given": p_given} if given else {}
+    columns: dict[str, Any] = {"snapshot": "snapshot", "column": "column", "hop": "hop", "pairs": "n_pairs"}
+    columns |= {"verdict": "verdict", "r": "r", "chance": CHANCE, "p": p, "r given": "r_given", "p given": p_given}
+    columns = {title: field for title, field in columns.items() if not more or title not in ("pairs", "r given")}
     row_table(shown, columns | {name: name for name in more})
     text(
         "r: correlation between the two ends of a pair; chance: 95 % of the permutations, one hop at a time; "
@@ -147,3 +147,39 @@ def _strongest(found: list[dict[str, Any]]) -> str:
         return "all zero" if found else "undefined"
     names = ["zero" if one["zero"] else f"{one['eigenvalue']:.4g}{'*' * (one['multiplicity'] > 1)}" for one in found]
     return "   ".join(f"{name}: {one['magnitude']:.4g}" for name, one in zip(names, found, strict=True))
+
+
+def print_bands(ds: "xr.Dataset", graph: str) -> None:
+    """Tables of the energy of bands, one for each hop, and what their numbers are."""
+    import numpy as np
+
+    from spectrata.stats.describe.spectrum import band_energy_shares
+    from spectrata.stats.findings.finding import shown
+
+    size = f"{ds.attrs['n_nodes']:,} nodes, {ds.attrs['n_edges']:,} edges"
+    text(f"graph: {graph}: {size}{', weighted' * bool(ds.attrs['weights'])}")
+    joined = -(-ds.sizes["band"] // BANDS)
+    starts = range(0, ds.sizes["band"], joined)
+    every = [dim for dim in ("algorithm", "snapshot", "column") if dim in ds.dims]
+    shares, off = band_energy_shares(ds), ds["energy"].sum("band") + ds["energy_outside"]
+    varying = (off / (off + ds["zero_energy"])).where(off + ds["zero_energy"] > 0)
+    bound = (ds["cumulative_upper"] - ds["cumulative_lower"]).max("band") / 2
+    places = list(np.ndindex(*(ds.sizes[dim] for dim in every)))
+    for hop in ds["hop"].values.tolist():
+        upper = ds["band_upper"].sel(hop=hop).values[[min(start + joined, ds.sizes["band"]) - 1 for start in starts]]
+        cells = {f"hop {hop}, up to": [*(f"{edge:.4g}" for edge in upper), "off zero", "error"]}
+        cells["chance"] = [*map(shown, np.add.reduceat(ds["chance"].sel(hop=hop).values, starts)), "", ""]
+        for place in places[:SERIES]:
+            at = dict(zip(every, place, strict=True))
+            one, rest, error = (array.sel(hop=hop).isel(at) for array in (shares, varying, bound))
+            name = " ".join(str(one[dim].item()) for dim in every)
+            cells[name] = [*map(shown, np.add.reduceat(one.values, starts)), shown(rest.item()), shown(error.item())]
+        table(cells)
+    text(
+        "Each number is a band's share of the energy off zero, up to this eigenvalue; error bounds cumulative shares; "
+        "chance: the band's share of the eigenvalues."
+    )
+    if joined > 1 or len(places) > SERIES:
+        text(f"The files hold all {ds.sizes['band']} bands of {len(places):,} spectra.")
+    for word in sorted({str(word) for word in ds["status"].values.ravel() if word != "ok"}):
+        text(f"note: {word}")

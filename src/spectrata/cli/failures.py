@@ -34,14 +34,14 @@ class Code(IntEnum):
         return code
 
 
-DEBUG = threading.Event()  # set by --debug
+CALLED_WITH: list[str] = []  # the words after the name of the program
 TERMINATED = threading.Event()  # set by SIGTERM
 ENDED = threading.Event()  # set when a stopped command has been unwound
 
 
 def debugging() -> bool:
     """Whether tracebacks are wanted."""
-    return DEBUG.is_set() or os.environ.get("SPECTRATA_DEBUG", "") not in ("", "0")
+    return "--debug" in CALLED_WITH or os.environ.get("SPECTRATA_DEBUG", "") not in ("", "0")
 
 
 @contextmanager

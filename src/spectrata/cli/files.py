@@ -6,6 +6,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spectrata.cli.failures import CALLED_WITH
 from spectrata.cli.render import as_json, text
 from spectrata.errors import OptionError
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from spectrata.stats.verbs.profile import Profile
 
-CALLED_WITH: list[str] = []  # the words after the name of the program
 Writers = dict[str, tuple[str, Callable[[Path], Any]]]  # by kind: the name of a file, and what fills it
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spectrata.cli.failures import DEBUG
 from spectrata.errors import HopError, InputError, OptionError
 
 if TYPE_CHECKING:
@@ -63,12 +62,7 @@ def _help_all(ctx: typer.Context, asked: bool) -> None:
         raise typer.Exit
 
 
-def _debug(asked: bool) -> None:
-    if asked:
-        DEBUG.set()
-
-
-DEBUG_FLAG = switch("--debug", MACHINE, "Show tracebacks.", callback=_debug, is_eager=True, rare=True)
+DEBUG_FLAG = switch("--debug", MACHINE, "Show tracebacks.", rare=True)  # read by failures.debugging
 HELP_ALL = switch("--help-all", MACHINE, "Show all options.", callback=_help_all, is_eager=True, rare=True)
 
 

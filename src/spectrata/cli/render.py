@@ -100,20 +100,15 @@ def row_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Any]) -> 
 
 def as_json(document: Mapping[str, Any]) -> None:
     """Print one JSON document; NaN becomes null, and what is not a number or a text becomes text."""
-    print(json.dumps(plain(document), indent=2, allow_nan=False, default=str))  # noqa: T201
+    text = json.dumps(document, default=_plain)
+    print(json.dumps(json.loads(text, parse_constant=lambda _: None), indent=2))  # noqa: T201
 
 
-def plain(value: Any) -> Any:
-    """Nested values with what JSON has."""
-    if isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(one) for one in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+def _plain(value: Any) -> Any:
+    """What JSON lacks, as what it has."""
+    if type(value).__name__ == "NAType":
         return None
-    return None if type(value).__name__ == "NAType" else value
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def count(number: int, word: str) -> str:

@@ -47,11 +47,10 @@ def agree(
     text(graph_line(graph_facts(strat, graph.graph)))
     rows = sorted(rows, key=lambda row: (row["p"] != row["p"], row["p"])) if "column" in ds.dims else rows
     rows, decides = rows[:SHOWN], "q" if "q" in rows[0] else "p_family"
-    names = covariate_names(chance.arguments()["given"])
     columns_shown = {"column": "column", "hop": "hop", "verdict": "verdict", "r": "r", "chance": CHANCE}
-    columns_shown |= {decides[0]: decides}
-    columns_shown |= {"r given": "r_given", f"{decides[0]} given": f"{decides}_given"} if names else {}
+    columns_shown |= {decides[0]: decides, "r given": "r_given", f"{decides[0]} given": f"{decides}_given"}
     row_table(rows, columns_shown)
+    names = covariate_names(chance.arguments()["given"])
     known = f" given: {listed(names)} accounted for." if names else ""
     text(f"hop 0: the same node; hop K: one signal at one end of a pair, the other at the other end.{known}")
     statuses(rows)

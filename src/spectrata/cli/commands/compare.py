@@ -42,12 +42,11 @@ def compare(
         facts = {name: found.attrs[name] for name in ("shift_test", "draws", "seed") if name in found.attrs}
         as_json({"command": "compare", "a": a, "b": b} | facts | {"rows": rows, "bands": by_band})
         return
-    place = {band: f"{at + 1}/{bands}" for at, band in enumerate(found["band"].values.tolist())}
     keys = [name for name in KEYS if name in rows[0] and (name != "algorithm" or found.sizes["algorithm"] > 1)]
     best: dict[tuple[Any, ...], dict[str, Any]] = {}  # the clearest shift of each row
     known = [row for row in by_band if row["energy_shift"] == row["energy_shift"]]
     for row in sorted(known, key=lambda row: (row.get("shift_p", 0.0), -abs(row["energy_shift"]))):
-        best.setdefault(tuple(row[name] for name in KEYS if name in row), row | {"place": place[row["band"]]})
+        best.setdefault(tuple(row[name] for name in KEYS if name in row), row | {"place": f"{row['band'] + 1}/{bands}"})
     rows = [row | best.get(tuple(row[name] for name in KEYS if name in row), {}) for row in rows]
     text(shift_sentence(found, list(best.values()), known))
     text(f"A: {a}; B: {b}")

@@ -1,6 +1,6 @@
 """``spectrata correlogram``: likeness of nodes per hop distance, against chance."""
 
-from spectrata.cli import options
+from spectrata.cli import files, options
 from spectrata.cli.options import Chance, GraphOptions, SignalOptions
 from spectrata.cli.render import progress_bar
 
@@ -17,7 +17,6 @@ def correlogram(
 
     With -o DIR also write correlogram.csv and correlogram.png.
     """
-    from spectrata.cli import files
     from spectrata.cli.describe import print_reading, rows_of
     from spectrata.stats.describe.sizes import graph_facts
     from spectrata.stats.verbs.correlogram import correlogram as compute

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spectrata.cli import files
 from spectrata.cli.options import COMPUTED, JSON, OUT, switch
 from spectrata.cli.render import progress_bar, text
 
@@ -29,7 +30,6 @@ def demo(
     """
     import networkx as nx
 
-    from spectrata.cli import files
     from spectrata.cli.commands.profile import document, print_answer
     from spectrata.core.stratification import Stratification
     from spectrata.stats.verbs.profile import profile

@@ -21,7 +21,7 @@ def info(json: bool = JSON) -> None:
     """Print versions, installed extras, memory, cores and threads."""
     import platform
     import re
-    from importlib import metadata
+    from importlib.metadata import distributions, requires
 
     import scipy.linalg  # noqa: F401  (loads the library that solves)
     from threadpoolctl import threadpool_info
@@ -31,13 +31,14 @@ def info(json: bool = JSON) -> None:
     from spectrata.kernels.threads import cores
 
     blas = {pool["internal_api"]: pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
-    wanted = [line for line in metadata.requires("spectrata") or [] if "extra ==" not in line]
+    wanted = [line for line in requires("spectrata") or [] if "extra ==" not in line]
+    found = {str(one.name).lower().replace("_", "-"): one.version for one in reversed([*distributions()])}
     facts: dict[str, Any] = {
         "spectrata": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "packages": {name: _version(name) for name in (re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in wanted)},
-        "optional": {name: _version(name) for name in OPTIONAL},
+        "packages": {name: found.get(name) for name in (re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in wanted)},
+        "optional": {name: found.get(name) for name in OPTIONAL},
         "cores": cores(),
         "available_bytes": resources.available_memory(),
         "blas": blas,
@@ -53,12 +54,3 @@ def info(json: bool = JSON) -> None:
     size = "unknown" if memory is None else f"{resources.gib(memory)} available"
     text(f"machine: {count(facts['cores'], 'core')}, memory {size}")
     text("linear algebra: " + ", ".join(f"{name}, {count(threads, 'thread')}" for name, threads in blas.items()))
-
-
-def _version(package: str) -> str | None:
-    from importlib import metadata
-
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None

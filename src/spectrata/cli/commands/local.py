@@ -1,6 +1,6 @@
 """``spectrata local``: which nodes are like or unlike their neighbours."""
 
-from spectrata.cli import options
+from spectrata.cli import files, options
 from spectrata.cli.options import OUTPUT, Chance, GraphOptions, SignalOptions, option
 from spectrata.cli.render import progress_bar, row_table, text
 
@@ -17,7 +17,6 @@ def local(
 
     With -o DIR also write local.csv, one row for each node.
     """
-    from spectrata.cli import files
     from spectrata.cli.describe import graph_line, rows_of
     from spectrata.stats.describe.sizes import graph_facts
     from spectrata.stats.findings.sentences import covariate_names, listed, local_sentence

@@ -2,28 +2,21 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from spectrata.cli import describe, options
-from spectrata.cli.options import (
-    ALGORITHMS,
-    COMPUTED,
-    MACHINE,
-    OUTPUT,
-    SCALE,
-    Chance,
-    GraphOptions,
-    SignalOptions,
-    option,
-)
+from spectrata.cli import describe, files, options
+from spectrata.cli.options import ALGORITHMS, COMPUTED, MACHINE, OUTPUT, SCALE, GraphOptions, SignalOptions, option
 from spectrata.cli.render import lines, progress_bar, text
-from spectrata.errors import OptionError, argument
+from spectrata.errors import OptionError, SpectrataError, argument
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from spectrata.stats.verbs.profile import Profile
 
+FAILED = 10  # failed pairs that are printed
+NOT_OF_BANDS = ("adj_diff", "dtype", "ens", "keep", "ln_vx", "n_eigs", "preset", "which")
 TOP, MOST = 6, 20  # columns in the table; all that are alike or unlike, up to so many
 
 
@@ -95,7 +88,7 @@ class MaybeSignal(SignalOptions):
 def profile(
     graph: MaybeGraph,
     signal: MaybeSignal,
-    chance: Chance,
+    chance: options.Chance,
     spectra: SpectraOptions,
     computing: Computing,
     output: Output,
@@ -115,12 +108,10 @@ def profile(
     if many is not None:
         one = {"GRAPH": graph.graph, "--n-nodes": graph.n_nodes, "--spacing": spacing, "--column": signal.column}
         _refuse(whole | one | {"--keep": computing.keep, "--cache": computing.cache}, "--many")
-        from spectrata.cli.commands.many import profile_many
-
         asked |= graph.arguments() | {"hop_weights": graph.hop_weights, "hops": options.parse_hops(graph.hops)}
         asked |= {} if bands is None else {"bands": options.parse_bands(bands)}
         asked = {name: value for name, value in asked.items() if value is not None}
-        profile_many(many, out=output.out, scheduler=scheduler, jobs=jobs, json=output.json, arguments=asked)
+        _many_graphs(many, output, scheduler, jobs, asked)
         return
     if graph.graph is None:
         raise OptionError("Give a graph and a signal, as in: spectrata profile graph.txt signal.csv")
@@ -130,10 +121,8 @@ def profile(
     _refuse({"--scheduler": scheduler, "--jobs": jobs != 1}, "one graph; it needs --many")
     if bands is not None:
         _refuse(whole | {"--cache": computing.cache}, "--bands, which computes no eigenvectors")
-        from spectrata.cli.commands.bands import profile_bands
-
         asked |= {"columns": signal.columns} | ({} if spacing is None else {"spacing": spacing})
-        profile_bands(graph, signal, options.parse_bands(bands), output, asked)
+        _banded_graph(graph, signal, options.parse_bands(bands), output, asked)
         return
     _refuse({"--spacing": spacing}, "a profile; it needs --bands")
     _refuse({"--report": output.report and computing.n_eigs is not None}, "--n-eigs: it shows all components")
@@ -146,16 +135,67 @@ def _refuse(flags: dict[str, Any], why: str) -> None:
             raise OptionError(f"{flag} does not go with {why}.")
 
 
+def _many_graphs(manifest: str, to: Output, scheduler: str | None, jobs: int, arguments: dict[str, Any]) -> None:
+    """Compute what is missing in the store, and print what failed; the exit code is 1 when a pair failed."""
+    from spectrata.many.manifest import executor_of, read_manifest
+    from spectrata.many.run import COMPUTING, READING, spectra_many
+
+    pairs = read_manifest(manifest)
+    store = files.chosen_folder(to.out, f"{Path(manifest).stem}-spectra") / "spectra.zarr"
+    with progress_bar() as progress, executor_of(scheduler, jobs) as executor:
+        how = {name: arguments.pop(name) for name in COMPUTING + READING[1:] if name in arguments}
+        ds = spectra_many(pairs, executor, store, progress=progress, stratification=how, **arguments)
+    failed = ds.isel({"graph": ds["state"].values == "failed"})
+    errors = dict(zip(failed["graph"].values.tolist(), failed["error"].values.tolist(), strict=True))
+    done, total = int((ds["state"] == "done").sum()), ds.sizes["graph"]
+    if not to.json:
+        text(f"{done} of {total} pairs done, {len(errors)} failed: {store}")
+        for name, error in list(errors.items())[:FAILED]:
+            text(f"failed: {name}: {error}")
+    contents = files.picture("spectrogram", "spectrogram.png", ds) if "bands" in arguments and done else {}
+    document = {"command": "profile", "done": done, "failed": errors, "store": str(store)}
+    files.finish(store.parent, contents, to.json, document)
+    if errors:
+        raise SpectrataError(f"{len(errors)} of {total} pairs failed; the store holds the reasons.")
+
+
+def _banded_graph(
+    graph: GraphOptions, signal: SignalOptions, bands: int | list[float], to: Output, arguments: dict[str, Any]
+) -> None:
+    """Compute, print and write energies per band of a graph of any size."""
+    from spectrata.bands.result import NAMES
+    from spectrata.bands.spectra import band_spectra
+    from spectrata.inputs.signals import as_signal, pick_columns
+    from spectrata.results.files import to_table
+
+    for name in [name for name in NOT_OF_BANDS if name in arguments]:
+        raise OptionError(f"{argument(name)} needs eigenvectors; --bands does not compute them.")
+    folder = files.chosen_folder(to.out, files.default_folder(graph.graph))
+    with progress_bar() as progress:
+        how = {name: arguments.pop(name) for name in ("device", "laplacian", "self_loops") if name in arguments}
+        strat = graph.read(lambda n, asked: asked or [1], progress=progress, max_basis_bytes=0, **how)
+        values = as_signal(signal.signal, strat.graph, signal.nodes)
+        values = pick_columns(values, signal.column) if signal.column else values
+        ds = band_spectra(strat, values, bands, **arguments)
+        if not to.json:
+            describe.print_bands(ds, graph.graph)
+        progress("writing", 1.0)
+        document: dict[str, Any] = {"command": "profile", "graph": graph.graph, "signal": signal.signal, **ds.attrs}
+        names = [name for name in (*NAMES, "status", "hop", "algorithm", "snapshot", "column") if name in ds]
+        document |= {name: ds[name].values for name in names} if to.json else {}
+        contents = files.result(ds) | (files.frame("table", "spectra.csv", to_table(ds)) if to.csv else {})
+        files.finish(folder, contents, to.json, document, "" if to.csv else " (also: --csv)")
+
+
 def _one_graph(
     graph: GraphOptions,
     signal: SignalOptions,
-    chance: Chance,
+    chance: options.Chance,
     spectra: SpectraOptions,
     computing: Computing,
     to: Output,
 ) -> None:
     """Test, print, then write: bad input leaves nothing behind, and the answer does not wait for pictures."""
-    from spectrata.cli import files
     from spectrata.results.files import to_table
     from spectrata.stats.verbs.profile import first_hops
     from spectrata.stats.verbs.profile import profile as tested
@@ -206,22 +246,21 @@ def _spectra(
 
 def print_answer(found: "Profile", graph: str, signal: str) -> None:
     """The answer, the graph, and the table of the last snapshot: one row per hop, or one per column."""
-    from spectrata.cli.describe import graph_line, print_ranking
     from spectrata.stats.describe.sizes import graph_facts
     from spectrata.stats.findings.finding import correction, tables
 
     name, findings = f"{signal} ({how_read(found)})", found.findings
     if found.ranking is not None:
         text(f"{signal}: {len(found.ranking)} columns, each by itself")
-        text(graph_line(graph_facts(found.strat, graph)))
+        text(describe.graph_line(graph_facts(found.strat, graph)))
         clear = int(found.ranking["verdict"].isin(["alike", "unlike"]).sum())
         q = correction(findings, findings.tests).replace(" (q)", "")
-        print_ranking(found.ranking, found.given, q, min(max(TOP, clear), MOST), "--csv writes all")
+        describe.print_ranking(found.ranking, found.given, q, min(max(TOP, clear), MOST), "--csv writes all")
         return
     places = list(dict.fromkeys((one.column, one.snapshot) for one in findings if one.statistic == "r"))
     several = [found.headline(f"snapshot {place[1]}", *place) for place in places] if len(places) > 1 else []
     text("; ".join([name, *several]) if several else found.headline(name, *places[0]))
-    text(graph_line(graph_facts(found.strat, graph)))
+    text(describe.graph_line(graph_facts(found.strat, graph)))
     if found.reading is not None and found.reading.columns[0].kind in ("directions", "vectors"):
         text("Columns are read as one vector per node; --columns separate tests each.")
     if several and found.reading is not None and found.reading.note:
