@@ -17,7 +17,6 @@ from spectrata.stats.statistics.likeness import Likeness, Statistic
 from spectrata.stats.statistics.shares import MOST_NODES, NAMES, Share, between_parts, described, shares
 from spectrata.stats.verbs.reading import Column, Reading
 
-WIDE = likeness.GRAM_WIDTH - 1  # columns up to which equal rows are looked for; by_sums takes permutations only
 LANES = 32  # columns that are permuted together at least: they share the pairs that are read
 SHARE_WORK = 4e11  # multiplications of a look at the shares, about half a minute
 SECOND_WORK = 4e10  # of the second look, about three seconds a column: above it tables draw no more than single signals
@@ -73,9 +72,9 @@ def _against(cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ..
     def counted(which: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         some, found = [cells[index] for index in which], within
         values = some[0].obs.values  # snapshots are permuted together: those of a family are not counted
-        if blocks is None and values.shape[1] <= WIDE and all(np.array_equal(one.obs.values, values) for one in some):
+        if blocks is None and all(np.array_equal(one.obs.values, values) for one in some):
             found = arrangements(values, np.unique(np.concatenate([one.obs.pairs.nodes for one in some])))
-        return None if found is None else (evaluate(some, found[0]), found[1])
+        return None if found is None else (evaluate(some, found[0], arranged=True), found[1])
 
     if separate:
         jumps = np.stack([likeness.largest_pair(cell.obs) for cell in cells], axis=-1)
@@ -83,12 +82,15 @@ def _against(cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ..
     return run_family(value, draw, at, n, counted, columns)
 
 
-def evaluate(cells: Sequence[Cell], made: np.ndarray) -> np.ndarray:
-    """Statistics of cells under orders ``(B, n) -> (B, S)``; those of one observation permute it once."""
+def evaluate(cells: Sequence[Cell], made: np.ndarray, arranged: bool = False) -> np.ndarray:
+    """Statistics of cells under orders ``(B, n) -> (B, S)``; those of one observation permute it once.
+
+    Rows of arrangements are no permutations: sums over inner products of wide vectors do not take them.
+    """
     found = np.empty((len(made), len(cells)))
     for obs, group in groupby(range(len(cells)), key=lambda at: cells[at].obs):
         members = list(group)
-        if len(members) == 1:
+        if len(members) == 1 and not (arranged and likeness.is_wide(obs)):
             found[:, members[0]] = cells[members[0]].statistic.permuted(obs, made)
             continue
         for part in threads.slices(len(made), obs.values.size):

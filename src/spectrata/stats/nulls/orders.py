@@ -74,11 +74,12 @@ Arrangements = tuple[np.ndarray, np.ndarray]
 def arrangements(values: np.ndarray, nodes: np.ndarray) -> Arrangements | None:
     """All different arrangements of the rows of ``values (n, d)`` on ``nodes``, or None where there are too many."""
     n = len(values)
-    _, first, counts = np.unique(values, axis=0, return_index=True, return_counts=True)
-    kinds = len(first)
-    different = np.prod(np.arange(kinds, max(kinds - len(nodes), 0), -1.0)[:8])  # those of different kinds alone
-    if different > MOST_ARRANGEMENTS:
-        return None
+    for columns in (values[:, :1], values):  # the first column is enough to see that there are too many
+        _, first, counts = np.unique(columns, axis=0, return_index=True, return_counts=True)
+        kinds = len(first)
+        different = np.prod(np.arange(kinds, max(kinds - len(nodes), 0), -1.0)[:8])  # those of different kinds alone
+        if different > MOST_ARRANGEMENTS:
+            return None
     placed = np.empty((1, 0), dtype=np.int64)  # (A, nodes done) kinds of rows
     left = counts[None].astype(np.int64)  # (A, kinds)
     weights = np.ones(1)
