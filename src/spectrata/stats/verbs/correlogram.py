@@ -93,7 +93,7 @@ def correlogram(
     >>> found["r"].values.round(3).tolist()
     [0.993, 0.142, -1.0]
     >>> found["verdict"].values.tolist()
-    ['alike', 'chance', 'chance']
+    ['alike', 'chance', 'not tested']
     """
     signal = signal_or_table(graph, signal, "correlogram")
     reading = read(graph, signal, hops, weights, metric, columns, labels, nodes)
