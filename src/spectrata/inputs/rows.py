@@ -111,7 +111,11 @@ def warn_of_order(signal: Any, graph: Nodes, what: str = "signal") -> None:
     if not (file or what == "table") and (not whole or ascending):
         return
     held = f"The file {shown(Path(signal).name)} holds" if file else f"The {what} holds"
-    order = f"rows follow the order of the graph's nodes ({listed(graph.names[:3], shown)}, ...)"
+    some = f"{listed(graph.names[:3], shown)}, ..."
+    if whole and not ascending:  # the first names may look as if they were in order
+        row = int(np.argmax([one != other for one, other in zip(graph.names, sorted(graph.names), strict=True)]))
+        some = f"row {row}, counted from 0, is node {shown(graph.names[row])}"
+    order = f"rows follow the order of the graph's nodes ({some})"
     warn(f"{held} no names, so its {order}; give a mapping, a Series or a table with names to match by name.")
 
 
