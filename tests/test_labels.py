@@ -108,8 +108,12 @@ def test_names_that_stand_twice_are_told_with_their_lines(tmp_path):
     with pytest.raises(DuplicateNameError, match="'ann' twice, at lines 2 and 5"):
         as_labels(tmp_path / "twice.csv", path())
     (tmp_path / "typo.csv").write_text("node,colour\nann,red\nbob,blue\ncen,red\n")
-    with pytest.raises(UnknownNameError, match=r"\('cen'\); leave them out"):
+    words = r"not in the labels \('cem', 'dai'\) and .* not in the graph \('cen'\); .* \('cen' may be 'cem'\)"
+    with pytest.raises(UnknownNameError, match=words):
         as_labels(tmp_path / "typo.csv", path())
+    (tmp_path / "more.csv").write_text("node,colour\nann,red\nbob,blue\ncem,red\ndai,red\neve,blue\n")
+    with pytest.warns(SpectrataWarning, match=r"1 row names no node of the graph \('eve'\) and is left out"):
+        assert as_labels(tmp_path / "more.csv", path()).codes.tolist() == [1, 0, 1, 1]
 
 
 def test_a_file_without_names_warns_of_the_order(tmp_path):

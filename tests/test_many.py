@@ -7,7 +7,6 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 import networkx as nx
 import numpy as np
 import pytest
-import zarr
 from typer.testing import CliRunner
 
 import calls
@@ -101,6 +100,8 @@ def test_a_broken_run_resumes_and_repeats_nothing(tmp_path, computed):
 
 def test_a_run_killed_when_its_store_had_grown_shows_every_component(tmp_path, monkeypatch):
     """Grown, and not yet committed: the same call has nothing left to grow, and commits all the same."""
+    import zarr
+
     pairs = [(str(n), nx.path_graph(n), np.arange(float(n))) for n in (5, 9)]
     given = {"chunk": 1, "algorithms": "gft", "hops": 1}
     commits, commit = [], zarr.consolidate_metadata

@@ -10,7 +10,15 @@ import pytest
 import scipy.sparse as sp
 
 from having import optional, shared
-from spectrata.errors import DuplicateNameError, FileFormatError, MissingExtraError, SignalTypeError
+from spectrata.errors import (
+    DuplicateNameError,
+    FileFormatError,
+    MissingExtraError,
+    SignalTypeError,
+    SignalValueError,
+    SpectrataWarning,
+    UnknownNameError,
+)
 from spectrata.inputs.graphs import as_graph
 from spectrata.inputs.readers.signal_files import read_signal
 from spectrata.inputs.signals import as_signal
@@ -104,10 +112,8 @@ class TestText:
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            ("x,y\n1,2\n3,4\n5\n", r"s\.csv, line 4: a cell is empty \(column 2\)"),
             ("x,y\n1,2\n3,4,5\n", "line 3: the row has 3 columns, the first one 2"),
             ("x,y\n.1,2\n.2,3\n.3,four\n", r"line 4: 'four' is not a number \(column 2\)"),
-            ("node,x\na,1\nb,2\nc,\n", r"line 4: a cell is empty \(column 2\)"),
             ("node\n", "none of numbers"),
             ("\n\n", "no row"),
             ("a\nb\n", "none of numbers"),
@@ -118,6 +124,23 @@ class TestText:
     def test_tables_refused(self, write, content: str, words: str) -> None:
         with pytest.raises(FileFormatError, match=words):
             read_signal(write("s.csv", content))
+
+    def test_cells_without_a_value(self, write) -> None:
+        graph = as_graph(nx.path_graph(["b", "a", "c"]))
+        path = write("s.csv", "node,x,y,\na,1,,\nb,NA,2,\nc,3,4,\n")
+        found = as_signal(path, graph, gaps=True)
+        assert found.columns == ("x", "y")  # the last comma of every line makes no column
+        assert np.array_equal(found.values[0], [[np.nan, 2], [1, np.nan], [3, 4]], equal_nan=True)
+        with pytest.raises(SignalValueError, match="nan at node 'b', column 'x'"):
+            as_signal(path, graph)
+        more = write("m.csv", "node,x\na,1\nb,2\nc,3\nd,4\n")
+        with pytest.warns(SpectrataWarning, match=r"1 row names no node of the graph \('d'\) and is left out"):
+            assert as_signal(more, graph, gaps=True).values.ravel().tolist() == [2, 1, 3]
+        with pytest.raises(UnknownNameError, match="'d'"):
+            as_signal(more, graph)
+        less = write("l.csv", "node,x\na,1\nc,3\n")
+        with pytest.raises(UnknownNameError, match=r"not in the signal \('b'\); .* a row, empty where it has no value"):
+            as_signal(less, graph, gaps=True)
 
     def test_text_columns_and_names_twice(self, write) -> None:
         path = write("s.csv", "node,x,kind\na,1,red\nb,2,blue\n")

@@ -122,7 +122,7 @@ def read_columns(signal: str, strat: "Stratification", names: list[str] | None, 
     """A signal, or the columns of it that were asked for."""
     from spectrata.inputs.signals import as_signal, pick_columns
 
-    known = as_signal(signal, strat.graph, nodes, texts=True)
+    known = as_signal(signal, strat.graph, nodes, texts=True, gaps=True)
     return pick_columns(known, names) if names else known
 
 

@@ -48,11 +48,13 @@ def order_of(
     what: str = "signal",
     partial: bool = False,
     lines: Sequence[int] | None = None,
+    gaps: bool = False,
 ) -> np.ndarray:
     """Positions of the graph's nodes among the labels, by equal names, else by equal text.
 
-    Nodes that have no label are refused; with ``partial`` their position is -1. ``lines`` are the labels' lines in
-    their file, for messages.
+    Nodes that have no label are refused; with ``partial`` their position is -1. Labels that are no node are refused;
+    with ``partial`` or ``gaps``, where all nodes have one, they are left out with a warning. ``lines`` are the labels'
+    lines in their file, for messages.
     """
     position: dict[Any, int] = {}
     for row, label in enumerate(labels):
@@ -70,14 +72,17 @@ def order_of(
             position, names = by_text, texts
     wanted = set(names)
     extra = [label for label in position if label not in wanted]
-    missing = [] if partial else [name for name in names if name not in position]
-    if extra or missing:
+    missing = [name for name in names if name not in position]
+    if (partial or gaps) and extra and not missing:
+        one = "1 row names" if len(extra) == 1 else f"{len(extra)} rows name"
+        warn(f"{one} no node of the graph ({listed(extra, shown)}) and {'is' if len(extra) == 1 else 'are'} left out.")
+    elif extra or (missing and not partial):
         named = 2 * len(extra) <= len(position)  # rows that follow the graph's order would not have the nodes' names
-        raise _unknown(missing, extra, what, partial, named)
+        raise _unknown(missing, extra, what, partial or gaps, named)
     return np.array([position.get(name, -1) for name in names], dtype=np.int64)
 
 
-def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, partial: bool, named: bool) -> UnknownNameError:
+def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, gaps: bool, named: bool) -> UnknownNameError:
     parts = []
     if missing:
         nodes = "1 node of the graph is" if len(missing) == 1 else f"{len(missing)} nodes of the graph are"
@@ -85,19 +90,23 @@ def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, partial:
     if extra:
         words = f"1 name of the {what} is" if len(extra) == 1 else f"{len(extra)} names of the {what} are"
         parts.append(f"{words} not in the graph ({listed(extra, shown)})")
-    advice = "use the graph's own names, and leave nodes without a value out of the graph"
+    rest = (
+        "give every node a row, empty where it has no value" if gaps else "leave nodes without a value out of the graph"
+    )
+    rest = "leave out rows that are no node" if what == "labels" else rest
+    advice = f"use the graph's own names, and {rest}"
     by_form = {str(name).casefold(): name for name in missing}
     alike = [(label, get_close_matches(str(label).casefold(), by_form, 1)) for label in extra[:MOST_EXTRA]]
     close = [f"{shown(label)} may be {shown(by_form[found[0]])}" for label, found in alike if found]
     numbers = all(str(name).isdigit() for name in (*missing, *extra))  # which may be a signal
-    if close and not numbers:
+    if not missing:
+        advice = f"leave them out of the {what}, or add them to the graph (in an edge list, a line with the name alone)"
+    elif close and not numbers:
         advice += f" ({', '.join(close[:3])})"
+    elif not named and what == "labels":
+        advice = "use the graph's own names, or give a plain list to go by row order"
     elif len(missing) == len(extra) and (numbers or not named):
         advice = f"use the graph's own names, or {argument('nodes', 'order')} if the rows follow the graph's order"
-    if partial and not named:
-        advice = "use the graph's own names, or give a plain list to go by row order"
-    elif not missing:
-        advice = f"leave them out of the {what}, or add them to the graph (in an edge list, a line with the name alone)"
     return UnknownNameError(f"{' and '.join(parts)}; {advice}.")
 
 
@@ -136,6 +145,8 @@ def place_table(table: RawTable, graph: Nodes, nodes: str | None, texts: bool) -
     kept = [place for place in range(len(table.labels)) if place != column]
     if nodes == "order" and len(kept) > 1 and table.numbers[0] is None and _distinct(table.cells(0)):
         kept = kept[1:]  # names that the caller asks to leave aside
+    # What the last comma of every line leaves.
+    kept = [place for place in kept if str(table.labels[place]) or not _is_empty(table.numbers[place])]
     words = [place for place in kept if table.numbers[place] is None]
     for place in words:  # numbers in another form would each be a label
         forms = [cell for cell in table.cells(place) if isinstance(cell, str) and _AS_TEXT.fullmatch(cell.strip())]
@@ -153,6 +164,10 @@ def place_table(table: RawTable, graph: Nodes, nodes: str | None, texts: bool) -
         own=True,
         lines=table.lines,
     )
+
+
+def _is_empty(numbers: np.ndarray | None) -> bool:
+    return numbers is not None and bool(np.isnan(numbers).all())
 
 
 def refuse_repeated(labels: Sequence[Hashable], source: str) -> None:

@@ -78,7 +78,9 @@ class Potential:
         return len(self.values)
 
 
-def as_signal(signal: Any, graph: rows.Nodes, nodes: str | None = None, texts: bool = False) -> Signal:
+def as_signal(
+    signal: Any, graph: rows.Nodes, nodes: str | None = None, texts: bool = False, gaps: bool = False
+) -> Signal:
     """Take a signal in any accepted form and put it in the graph's row order; later changes do not reach the copy.
 
     Accepted are numbers of shape (n,), (n, d), or (T, n, d) for T snapshots (array, nested list, torch tensor); a
@@ -89,31 +91,28 @@ def as_signal(signal: Any, graph: rows.Nodes, nodes: str | None = None, texts: b
     ``nodes`` says what names the nodes of a table: "column" (the first), "index", or the name of a column; "order" says
     that rows follow the graph's order. By default a non-default index names them, else the first column if its values
     are the nodes' names. With ``texts`` columns of text are returned as labels; otherwise the first one is refused.
+    With ``gaps`` nodes may have no value, which is NaN; otherwise the first one is refused.
     """
     if isinstance(signal, Signal):
         _check_count(signal.values.shape, graph.n_nodes)
+        if not gaps:
+            require_finite(signal, graph)
         return signal
-    raw = _read(signal, graph, nodes, texts)
+    raw = _read(signal, graph, nodes, texts, gaps)
     values, words, snapshots = raw.values, raw.texts, raw.snapshots
     if raw.names is not None:
-        order, axis = rows.order_of(raw.names, graph, lines=raw.lines), 1 if values.ndim == 3 else 0
-        if len(order) != values.shape[axis]:
-            raise NodeCountError(f"There are {len(order)} names for values of shape {values.shape}; give one per row.")
+        axis, count = 1 if values.ndim == 3 else 0, len(raw.names)
+        if count != values.shape[axis]:
+            raise NodeCountError(f"There are {count} names for values of shape {values.shape}; give one per row.")
+        order = rows.order_of(raw.names, graph, lines=raw.lines, gaps=gaps)
         values = np.take(values, order, axis=axis)
         words = tuple((name, [cells[row] for row in order]) for name, cells in words)
     if snapshots is None and values.ndim == 3:
         snapshots = tuple(range(len(values)))
     # (n,), (n, d) or (T, n, d) -> (T, n, d)
     values = three_axes(values, graph.n_nodes, own=raw.own or raw.names is not None, none=bool(words))
-    if not np.isfinite(values).all():
-        bad = np.argwhere(~np.isfinite(values))
-        t, node, column = bad[0].tolist()
-        where = f"node {shown(graph.names[node])}, column {shown(raw.columns[column]) if raw.columns else column}"
-        where += "" if snapshots is None else f", snapshot {shown(snapshots[t])}"
-        found = f"The signal is {values[t, node, column]} at {where} ({len(bad)} NaN or infinite values in all)"
-        raise SignalValueError(f"{found}; fill them, or leave those nodes out of the graph.")
     rows.refuse_repeated(raw.columns or (), "The signal")
-    return Signal(
+    found = Signal(
         values,
         snapshots,
         "" if raw.snapshot_name == "snapshot" else f"{raw.snapshot_name}s",
@@ -122,17 +121,31 @@ def as_signal(signal: Any, graph: rows.Nodes, nodes: str | None = None, texts: b
         reading="separate" if raw.table or (has_names(raw.columns) and not raw.joint) else "joint",
         texts=tuple((name, coded(cells)) for name, cells in words),
     )
+    if not gaps or np.isinf(values).any():
+        require_finite(found, graph)
+    return found
 
 
-def _read(signal: Any, graph: rows.Nodes, nodes: str | None, texts: bool) -> RawSignal:
+def require_finite(signal: Signal, graph: rows.Nodes) -> None:
+    """Refuse NaN and infinite values, naming the first."""
+    bad = np.argwhere(~np.isfinite(signal.values))
+    if len(bad):
+        t, node, column = bad[0].tolist()
+        where = f"node {shown(graph.names[node])}, column {shown(signal.columns[column]) if signal.columns else column}"
+        where += "" if signal.snapshots is None else f", snapshot {shown(signal.snapshots[t])}"
+        found = f"The signal is {signal.values[t, node, column]} at {where} ({len(bad)} NaN or infinite values in all)"
+        raise SignalValueError(f"{found}; fill them, or leave those nodes out of the graph.")
+
+
+def _read(signal: Any, graph: rows.Nodes, nodes: str | None, texts: bool, gaps: bool) -> RawSignal:
     """The numbers of a signal, and the names of its rows where it has some."""
     if nodes is not None and not isinstance(nodes, str):
         raise OptionError(f"{argument('nodes', nodes)} must be 'column', 'index', 'order' or the name of a column.")
     if rows.is_attribute(signal, graph):
-        return attribute_signal(signal, graph.attributes, graph.names, texts)
+        return attribute_signal(signal, graph.attributes, graph.names, texts, gaps)
     several = isinstance(signal, (list, tuple)) and len(signal) > 0 and all(isinstance(name, str) for name in signal)
     if several and graph.attributes:
-        return several_attributes(signal, graph.attributes, graph.names, texts)
+        return several_attributes(signal, graph.attributes, graph.names, texts, gaps)
     file = isinstance(signal, (str, os.PathLike))
     names = frozenset(str(name) for name in graph.names) if file else frozenset()
     found: RawSignal | RawTable = read_signal(signal, names) if file else recognise_signal(signal)

@@ -130,8 +130,10 @@ class Results:
     """
 
     def __init__(self, reading: Reading, given: Any, draws: int | None, seed: int, with_shares: bool = False) -> None:
-        numbers = [index for index, one in enumerate(reading.columns) if one.kind == "numbers"]
-        many, n = numbers if len(numbers) > MANY and reading.separate else [], reading.strat.graph.n_nodes
+        n = reading.strat.graph.n_nodes
+        # Columns that share their nodes, and so their orders.
+        numbers = [at for at, one in enumerate(reading.columns) if one.kind == "numbers" and len(one.rows) == n]
+        many = numbers if len(numbers) > MANY and reading.separate else []
         self.at, self.seed = looks(n, draws), seed
         if draws is None and n <= SMALL_NODES and not many:
             self.at = self.at[-1:]
@@ -146,11 +148,12 @@ class Results:
         self.n_pairs, self.status = np.zeros(shape[2:], dtype=np.int64), np.full(shape[1:], "ok", dtype=object)
         if many:
             self._many_columns(many)
+        together = set(many)
         for index, column in enumerate(reading.columns):
             pairs = reading.pairs(column)
             self.n_pairs[index] = [len(one.ends) for one in pairs]
             self.complete[index] = [one.is_complete for one in pairs]
-            if not many or column.kind != "numbers":
+            if index not in together:
                 self._one_column(index, column, pairs)
             self._describe(index, column, pairs)
         for one in self.made:  # the same in every order is no test

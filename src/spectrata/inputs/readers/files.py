@@ -27,6 +27,7 @@ MAX_BYTES = 4 * 2**30  # of one file or array: more is a mistake or an attack, a
 _MAX_HEADER = 10_000  # bytes, ample for any plain array and little enough to search
 SPACES = r"\s+"  # what pandas calls runs of blanks and tabs
 DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "None")  # cells without a value, among numbers
 MOST_COLUMNS = 100_000  # pandas takes seconds for so many, and minutes for more
 _MOST_LISTED = 5  # names in a message
 

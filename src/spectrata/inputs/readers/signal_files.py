@@ -100,7 +100,8 @@ def _header(table: files.TextTable, names: Collection[Hashable]) -> list[str]:
     if cells[0].lower() in NAME_HEADS or (_names_columns(table, names) and len(table.cells) > len(names)):
         return cells
     is_row = len(table.cells) == len(names) and cells[0] in names
-    return cells if any(cell and not files.is_number(cell) for cell in cells[1:]) and not is_row else []
+    words = [cell for cell in cells[1:] if cell not in files.MISSING and not files.is_number(cell)]
+    return cells if words and not is_row else []
 
 
 def _names_columns(table: files.TextTable, names: Collection[Hashable]) -> bool:
@@ -110,14 +111,18 @@ def _names_columns(table: files.TextTable, names: Collection[Hashable]) -> bool:
 
 
 def _column(table: files.TextTable, column: int, texts: bool = True) -> Any:
-    """The numbers of a column, or None for one of ``texts``; refuse a column of numbers with other cells among them."""
-    cells = table.cells[column].tolist()
+    """The numbers of a column, or None for one of ``texts``; refuse a column of numbers with other cells among them.
+
+    Cells without a value are NaN, but for those of the first column, which may hold names.
+    """
+    cells, alone = table.cells[column].tolist(), table.cells.shape[1] == 1
+    missing = files.MISSING if texts and (column or alone) else ()
     try:
-        return np.array([files.number(cell) for cell in cells])
+        return np.array([np.nan if cell in missing else files.number(cell) for cell in cells])
     except ValueError:
-        alone = table.cells.shape[1] == 1
-        known = sum(files.is_number(cell) or files.DECIMAL_COMMA.fullmatch(cell) is not None for cell in cells)
-        if not texts or ((column or alone) and known > (0 if alone else len(cells) / 2)):
+        filled = [cell for cell in cells if cell not in missing]
+        known = sum(files.is_number(cell) or files.DECIMAL_COMMA.fullmatch(cell) is not None for cell in filled)
+        if not texts or ((column or alone) and known > (0 if alone else len(filled) / 2)):
             raise table.refused(column, _ADVICE) from None
         return None
 

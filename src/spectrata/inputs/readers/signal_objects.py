@@ -156,9 +156,12 @@ def attribute(name: str, attributes: Mapping[str, Any]) -> Any:
 
 
 def attribute_signal(
-    name: str, attributes: Mapping[str, Any], names: Sequence[Hashable], texts: bool = False
+    name: str, attributes: Mapping[str, Any], names: Sequence[Hashable], texts: bool = False, gaps: bool = False
 ) -> RawSignal:
-    """The numbers of a node attribute, (n,) or (n, d), in the graph's row order; ``texts`` allows one of text."""
+    """The numbers of a node attribute, (n,) or (n, d), in the graph's row order.
+
+    ``texts`` allows one of text, ``gaps`` nodes without a number, which are NaN.
+    """
     values, what = attribute(name, attributes), f"The node attribute {shown(name)}"
     labels = attributes.labels(name) if isinstance(attributes, Columns) else None
     joint = labels is None or is_labelled(values)
@@ -175,7 +178,10 @@ def attribute_signal(
             raise SignalTypeError(f"{what} holds text, {one}, or {_LABELS}.")
         if len(values) != len(names):
             raise NodeCountError(f"{what} has {len(values)} values for {len(names)} nodes; give every node one.")
-        if missing := [row for row, value in enumerate(values) if value is None]:
+        missing = [row for row, value in enumerate(values) if value is None]
+        if missing and gaps and all(value is None or np.ndim(value) == 0 for value in values):
+            values = [np.nan if value is None else value for value in values]
+        elif missing:
             example = f"{len(missing)} nodes have no {shown(name)}, such as {shown(names[missing[0]])}"
             raise SignalValueError(f"{example}; give every node one, or leave those nodes out of the graph.")
     try:
@@ -186,10 +192,10 @@ def attribute_signal(
 
 
 def several_attributes(
-    chosen: Sequence[str], attributes: Mapping[str, Any], names: Sequence[Hashable], texts: bool
+    chosen: Sequence[str], attributes: Mapping[str, Any], names: Sequence[Hashable], texts: bool, gaps: bool
 ) -> RawSignal:
     """Node attributes of one number each as the columns of a table."""
-    found = {name: attribute_signal(name, attributes, names, texts) for name in chosen}
+    found = {name: attribute_signal(name, attributes, names, texts, gaps) for name in chosen}
     numeric = {name: raw.values for name, raw in found.items() if not raw.texts}
     for name, values in numeric.items():
         if values.ndim > 1 and values.shape[1:] != (1,):

@@ -10,10 +10,10 @@ from scipy.linalg import qr
 
 from spectrata.core.strata import Strata
 from spectrata.core.stratification import Stratification
-from spectrata.errors import OptionError, SpectrataError, argument, shown
+from spectrata.errors import OptionError, SignalTypeError, SpectrataError, argument, shown
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.labels import Labels, as_labels
-from spectrata.inputs.signals import Signal, as_signal, pick_columns
+from spectrata.inputs.signals import Signal, as_signal, pick_columns, require_finite
 
 DEGREE = "degree"
 LEAST_RUN = 10  # nodes of a run of neighbouring degrees that change places
@@ -155,7 +155,7 @@ def _pieces_of(one: Any, graph: Graph, table: Signal | None) -> list[np.ndarray]
         return [_categories(as_labels(one, graph))]
     try:
         values = as_signal(one, graph).values
-    except SpectrataError as error:
+    except SignalTypeError as error:
         try:  # what is no number may be a category
             return [_categories(as_labels(one, graph))]
         except SpectrataError:
@@ -169,7 +169,9 @@ def _columns_by_name(name: str, graph: Graph, table: Signal | None) -> Signal:
     """The column of the tested table, the file, or the column of a file, of that name."""
     columns = [] if table is None else [*(table.columns or ()), *(words for words, _ in table.texts)]
     if table is not None and name in map(str, columns):
-        return pick_columns(table, [name])
+        found = pick_columns(table, [name])
+        require_finite(found, graph)
+        return found
     if os.path.exists(name):
         return as_signal(name, graph, texts=True)
     path, colon, column = name.rpartition(":")

@@ -179,7 +179,7 @@ class Signals:
 
 def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> tuple[Signals, Reading]:
     """Both signals at all hops; the table, where there is one, becomes the many, whose reading is returned."""
-    first, second = (read(strat, signal, metric=metric, columns=columns) for signal in (a, b))
+    first, second = (read(strat, signal, metric=metric, columns=columns, gaps=False) for signal in (a, b))
     for name, reading in (("a", first), ("b", second)):
         if len(reading.columns[0].values) > 1:
             raise SignalTypeError(f"{name} has {len(reading.columns[0].values)} snapshots; give one of them.")

@@ -105,7 +105,7 @@ class Profile:
         if shown is None or n > MOST_NODES:
             return None
         columns = [one for one in shown.columns if len(one.rows) == n and not shown.separate]
-        columns = columns or [one for one in shown.columns if one.kind == "numbers"]
+        columns = columns or [one for one in shown.columns if one.kind == "numbers" and len(one.rows) == n]
         if not columns:
             return None
         names = tuple(one.name for one in columns) if shown.separate else None

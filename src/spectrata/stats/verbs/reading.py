@@ -32,7 +32,7 @@ from spectrata.inputs.readers.files import is_number, opened, read_columns, suff
 from spectrata.inputs.readers.objects import anndata_attributes, is_anndata
 from spectrata.inputs.readers.signal_files import label_name, read_label_table
 from spectrata.inputs.rows import is_attribute, order_of, refuse_repeated
-from spectrata.inputs.signals import COLUMNS, DOUBLE, Signal, as_signal, potential
+from spectrata.inputs.signals import COLUMNS, DOUBLE, Signal, as_signal, potential, require_finite
 from spectrata.kernels.backend import NUMPY, backend_of
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.levels import rebuild
@@ -42,6 +42,7 @@ from spectrata.stats.observation import Observation, Pairs, observe, pairs_of
 
 ALL_HOPS = 4_000  # nodes above which hops=None reads the first three hops
 NEAR_HOPS = 20_000  # and above which it reads hop 1
+LISTED = 3  # columns that a note names
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ class Column:
     name: Any  # None where there is one signal and no table
     kind: str  # "numbers", "vectors", "directions" or "labels"
     values: np.ndarray  # (T, n, d), one entry for each snapshot
-    rows: np.ndarray  # (n,) nodes of the graph; labels may be missing for some
+    rows: np.ndarray  # (n,) nodes of the graph that have a value
     rounding: float = DOUBLE
     classes: tuple[Any, ...] = ()  # of labels
 
@@ -136,17 +137,18 @@ def read(
     columns: str = "auto",
     labels: bool = False,
     nodes: Any = None,
+    gaps: bool = True,
 ) -> Reading:
-    """Read a graph and a signal; ``labels=True`` takes whole numbers as class codes."""
+    """Read a graph and a signal; ``labels=True`` takes whole numbers as class codes, ``gaps`` allows missing values."""
     one_of(columns, "columns", COLUMNS)
     strat = with_attributes(stratify(graph, hops, weights), signal)
     if strat.computing.device is None:  # compute where the signal or the graph is
         backends = (backend_of(one) for one in (signal, graph))
         strat = strat.using(device=next((one for one in backends if one != NUMPY), None))
     if labels:
-        return Reading(strat, (label_column(as_labels(signal, strat.graph)),))
+        return _noted(Reading(strat, (label_column(as_labels(signal, strat.graph)),)))
     try:
-        known = as_signal(signal, strat.graph, nodes, texts=True)
+        known = as_signal(signal, strat.graph, nodes, texts=True, gaps=gaps)
     except (SignalTypeError, SignalValueError) as error:
         try:  # what is no number may be text
             found = as_labels(signal, strat.graph)
@@ -154,8 +156,23 @@ def read(
             raise error from None
         if not any(isinstance(one, str) for one in found.classes):
             raise
-        return Reading(strat, (label_column(found),))
-    return replace(of_signal(strat, known, metric, columns), table=known.table or known)
+        return _noted(Reading(strat, (label_column(found),)))
+    return _noted(replace(of_signal(strat, known, metric, columns), table=known.table or known))
+
+
+def _noted(reading: Reading) -> Reading:
+    """With a note on the nodes that have no value: they take no part, and stay in the graph."""
+    n = reading.strat.graph.n_nodes
+    lacking = {one.name: n - len(one.rows) for one in reading.columns if len(one.rows) < n}
+    if not lacking:
+        return reading
+    if None in lacking:
+        words = f"{lacking[None]:,} of {n:,} nodes have no value: they take no part"
+    else:
+        some = [f"{count:,} of {shown(str(name))}" for name, count in list(lacking.items())[:LISTED]]
+        more = f" and some of {len(lacking) - LISTED} other columns" if len(lacking) > LISTED else ""
+        words = f"Nodes without a value take no part in its tests: {', '.join(some)}{more}"
+    return replace(reading, note=f"{reading.note} {words}; hops may lead through them.".strip())
 
 
 def signal_or_table(graph: Any, signal: Any, call: str) -> Any:
@@ -195,9 +212,18 @@ def of_signal(strat: Stratification, known: Signal, metric: str, columns: str) -
     if known.texts or (columns == "separate" and (width > 1 or known.columns is not None)):
         names = known.columns if known.columns is not None and len(known.columns) == width else tuple(range(width))
         refuse_repeated([*names, *(name for name, _ in known.texts)], "The signal")
-        found = [Column(name, "numbers", values[:, :, [at]], everyone, known.rounding) for at, name in enumerate(names)]
+        found, whole = [], np.isfinite(values).all(axis=(0, 1))  # (d,)
+        for at, name in enumerate(names):
+            own = values[:, :, [at]]
+            rows = everyone if whole[at] else _rows_with_value(own, name)
+            found.append(Column(name, "numbers", own if whole[at] else own[:, rows], rows, known.rounding))
         found += [label_column(one, name) for name, one in known.texts]
         return Reading(strat, tuple(found), known.snapshots, known.kind, "euclidean", True)
+    if width > 1:
+        require_finite(known, strat.graph)
+    elif width and not np.isfinite(values).all():
+        everyone = _rows_with_value(values)
+        known = replace(known, values=values[:, everyone])
     field, note = potential(known, metric, "zero"), ""
     kind = "numbers" if width == 1 else ("directions" if field.metric == "angular" else "vectors")
     if kind == "directions":
@@ -207,6 +233,15 @@ def of_signal(strat: Stratification, known: Signal, metric: str, columns: str) -
         note += f" {lost} node{'s have' if lost > 1 else ' has'} a zero vector." if lost else ""
     column = Column(None, kind, field.values, everyone, known.rounding)
     return Reading(strat, (column,), known.snapshots, known.kind, field.metric, False, note)
+
+
+def _rows_with_value(values: np.ndarray, name: Any = None) -> np.ndarray:
+    """Nodes whose number ``(T, n, 1)`` is known in all snapshots."""
+    rows = np.flatnonzero(np.isfinite(values).all(axis=(0, 2)))
+    if not len(rows):
+        what = "The signal" if name is None else f"Column {shown(str(name))}"
+        raise SignalValueError(f"{what} has no value at any node; leave it out.")
+    return rows
 
 
 def label_column(labels: Labels, name: Any = None) -> Column:
