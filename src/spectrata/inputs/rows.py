@@ -98,7 +98,7 @@ def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, gaps: bo
     by_form = {str(name).casefold(): name for name in missing}
     alike = [(label, get_close_matches(str(label).casefold(), by_form, 1)) for label in extra[:MOST_EXTRA]]
     close = [f"{shown(label)} may be {shown(by_form[found[0]])}" for label, found in alike if found]
-    numbers = all(str(name).isdigit() for name in (*missing, *extra))  # which may be a signal
+    numbers = any(all(str(name).isdigit() for name in names) for names in (missing, extra))  # which name nothing
     if not missing:
         advice = f"leave them out of the {what}, or add them to the graph (in an edge list, a line with the name alone)"
     elif close and not numbers:

@@ -219,9 +219,10 @@ def run_columns(
         smaller = np.minimum(*tails(observed[active], drawn))
         ready = waiting[active] & ((smaller >= ENOUGH) | (stop >= at[0]))
         for place, test in np.argwhere(ready):
-            column, values, few = active[place], drawn[:, place, test], smaller[place, test] < FEW
-            has_tail = few and jumps[column, test] <= np.std(values)
-            fitted = tail_p(observed[column, test], values) if has_tail else np.nan
+            column, values = active[place], drawn[:, place, test]
+            has_tail = jumps[column, test] <= np.std(values)
+            few = smaller[place, test] < (FEW if has_tail else ENOUGH)
+            fitted = tail_p(observed[column, test], values) if few and has_tail else np.nan
             waiting[column, test] = few and np.isnan(fitted) and stop < at[-1]  # no tail fits, and more can be drawn
             if not waiting[column, test]:
                 where = [column], [test]
