@@ -7,6 +7,7 @@ import pandas as pd
 
 from spectrata.errors import OptionError
 from spectrata.inputs.readers.objects import is_anndata
+from spectrata.results.files import to_table
 from spectrata.stats.nulls.given import several
 
 PREFIX = "spectrata"
@@ -53,8 +54,7 @@ def _table(result: Any) -> Any:
     if hasattr(result, "to_frame"):
         table = result.to_frame()
     elif hasattr(result, "data_vars"):
-        kept = [name for name, found in result.data_vars.items() if not {"edge", "axis"} & set(found.dims)]
-        table = result[kept].to_dataframe().reset_index()
+        table = to_table(result)
     else:
         table = result.copy()
     table.columns = [str(name) for name in table.columns]
