@@ -39,11 +39,12 @@ LONG_NAMES = {
 }
 
 
-def of_tests(free: "Chance", held: "Chance") -> dict[str, np.ndarray]:
+def of_tests(plain: "Chance", conditional: "Chance") -> dict[str, np.ndarray]:
     """The variables of r and of r given covariates, by name."""
-    found = {"r": free.value, "p": free.p, "p_family": free.p_family}
-    found |= {"r_given": held.value, "p_given": held.p, "p_family_given": held.p_family}
-    return found | {"near_level": free.near_level | held.near_level, "chance_low": free.low, "chance_high": free.high}
+    found = {"r": plain.value, "p": plain.p, "p_family": plain.p_family}
+    found |= {"r_given": conditional.value, "p_given": conditional.p, "p_family_given": conditional.p_family}
+    found |= {"near_level": plain.near_level | conditional.near_level}
+    return found | {"chance_low": plain.low, "chance_high": plain.high}
 
 
 def labelled(

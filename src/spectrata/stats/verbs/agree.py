@@ -15,18 +15,17 @@ from spectrata.errors import OptionError, SignalTypeError, argument
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.readers.objects import is_anndata
 from spectrata.stats.labelled import labelled, of_tests
-from spectrata.stats.nulls.correction import over_columns
 from spectrata.stats.nulls.given import EXPLAINED, Covariates, is_by_number, read_given, residual
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.stopping import LEVEL, MANY, Chance, looks, run_columns, run_family
-from spectrata.stats.nulls.surrogates import LEAST_EFFECTIVE, Surrogates
+from spectrata.stats.nulls.surrogates import CHUNK, LEAST_EFFECTIVE, Surrogates
 from spectrata.stats.observation import NO_VARIANCE, Pairs, pairs_of
 from spectrata.stats.statistics.likeness import Agreement, same_node
+from spectrata.stats.statistics.shares import MOST_NODES
 from spectrata.stats.testing import verdicts
 from spectrata.stats.verbs.reading import Reading, read, stratify, with_attributes
 from spectrata.stats.verbs.write_back import said_given, write_back
 
-MOST_NODES = 4_000  # above which no eigenbasis is made, and r has no p
 BASES = ("combinatorial", "random_walk")
 TOO_SMOOTH = "too smooth to judge"
 CONSTANT = "constant on connected parts, which is not tested"
@@ -37,6 +36,7 @@ LONG_NAMES = {
     "chance_low": "2.5 % quantile of r under the nulls, the lowest of them",
     "chance_high": "97.5 % quantile of r under the nulls, the highest of them",
 }
+SAME = 1e-12  # values, whose largest is 1, that differ by less are equal
 BATCH = 2**22  # numbers of a batch of surrogates
 COLUMNS_AT_ONCE = 2_000  # whose correlations with all surrogates are kept
 
@@ -131,9 +131,7 @@ def agree(
     if covariates.name:
         held, beyond, _ = test(_parts(signals, ends, covariates), covariates.blocks)
         told = _joint_status(status, beyond, covariates, ends)
-    q, q_given = (over_columns(one.p_family) for one in (free, held))
-    for one, found in ((free, q), (held, q_given)) if len(q) > 1 else ():
-        one.near_level[:] = one.near_by_q(found, n)
+    q, q_given = (one.over_columns(n) for one in (free, held))
     p, p_given = (q, q_given) if table else (free.p_family, held.p_family)
     words = verdicts(p, free.tail, p_given, held.tail, covariates.name, (_words(free), _words(held)))
     words = np.where(np.isnan(p) & (status == TOO_SMOOTH), TOO_SMOOTH, words)
@@ -205,7 +203,7 @@ def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> t
 
 
 def _parts(signals: Signals, ends: Sequence[Pairs], covariates: Covariates) -> list[Signals]:
-    """What the covariates leave of both signals; hops whose participation adds nothing to them share one part."""
+    """What the covariates leave of both signals; hops whose degrees add nothing to them share one part."""
     n = len(signals.one)
     common, own = covariates.at(np.zeros(n)), [covariates.at(one.stratum.relative_degrees) for one in ends]
     shared = tuple(at for at, one in enumerate(own) if one.shape[1] == common.shape[1])
@@ -251,7 +249,7 @@ def _test(
             status[here] = TOO_SMOOTH if least > 0 else CONSTANT
         connected = near.strata.at(near.hops[0]).parts
         one_node = np.unique(connected, return_index=True)[1][connected]  # of each node's part
-        constant = np.abs(part.many - part.many[one_node]).max(axis=(0, 1)) <= 1e-12  # on every part, (C,)
+        constant = np.abs(part.many - part.many[one_node]).max(axis=(0, 1)) <= SAME  # on every part, (C,)
         status[here & constant[:, None]] = CONSTANT
     tested = np.where(status == "ok", value, np.nan)
     nulls = zip(*drawn, strict=True) if at and np.isfinite(tested).any() else ()
@@ -295,7 +293,7 @@ def _correlations(parts: Sequence[Signals], known: Sequence[dict[int, Agreement]
     """Correlations of drawn signals with some columns at every hop, ``(B, C, H)``."""
     by_hop: dict[int, list[np.ndarray]] = {}
     for part, agreements in zip(parts, known, strict=True):
-        step = max(32, BATCH // part.one.size // 32 * 32)
+        step = max(CHUNK, BATCH // part.one.size // CHUNK * CHUNK)
         for begin in range(start, stop, step):
             moving = part.draw(begin, min(begin + step, stop))
             for hop, one in agreements.items():
@@ -304,10 +302,7 @@ def _correlations(parts: Sequence[Signals], known: Sequence[dict[int, Agreement]
 
 
 def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:
-    """Of several nulls the largest p, with its draws, and the widest interval.
-
-    Near the level is where the decision of all is.
-    """
+    """Of several nulls the largest p, with its draws, and the widest interval; near the level if their decision is."""
     if not chances:
         return Chance.unknown(shape)
     every = {field.name: np.stack([getattr(one, field.name) for one in chances]) for field in fields(Chance)}

@@ -27,7 +27,7 @@ LONG_NAMES = {
     "participation": "sum of the weights of the node's pairs",
     "near_level": "whether more permutations could change the verdict",
 }
-MANY_NODES = 20_000
+MANY_NODES = 20_000  # above which clear nodes draw less, and a profile tests no nodes
 # What a node with a finding is: of numbers, of vectors, of labels, and of any whose own values do not say it.
 WORDS = (
     *("high among high", "low among low", "high among low", "low among high"),
