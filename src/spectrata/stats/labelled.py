@@ -8,7 +8,7 @@ from spectrata._version import __version__
 from spectrata.core.operators import Laplacian
 from spectrata.core.stratification import Stratification
 from spectrata.inputs.graphs import Graph
-from spectrata.results.build import node_labels
+from spectrata.results.build import along_rows, node_labels
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -61,10 +61,8 @@ def labelled(
     graph = reading.strat.graph
     axes: dict[str, Any] = {} if reading.snapshots is None else {"snapshot": list(reading.snapshots)}
     axes |= {"column": [column.name for column in reading.columns]} if reading.separate else {}
-    sizes = [len(labels) for labels in axes.values()]
-    variables: dict[str, Any] = {
-        name: ((*axes, *last), array.reshape(*sizes, *array.shape[2:])) for name, array in arrays.items()
-    }
+    rows = {name: array.reshape(-1, *array.shape[2:]) for name, array in arrays.items()}
+    variables: dict[str, Any] = {name: along_rows(row, ("snapshot", *last), axes) for name, row in rows.items()}
     coords = {"hop": list(reading.hops)} | coords
     if "node" in last:
         variables |= graph_variables(graph)

@@ -31,11 +31,6 @@ class Pairs:
     backend: Backend = NUMPY  # where many pairs are summed
 
     @property
-    def n(self) -> int:
-        """Rows, with and without a pair."""
-        return self.stratum.n_nodes
-
-    @property
     def nbytes(self) -> int:
         return 4 * int(self.ends.nbytes + self.weights.nbytes)
 

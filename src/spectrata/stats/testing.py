@@ -174,7 +174,7 @@ class Results:
             self._note(obs, t, index, h)
             for statistic in (Likeness(), *(shares(pairs[h]) if self.with_shares else ())):
                 cells[STATISTICS.index(statistic.name), t, index, h] = Cell(obs, statistic)
-        if self.with_shares and pairs[0].n > MOST_NODES:
+        if self.with_shares and pairs[0].stratum.n_nodes > MOST_NODES:
             self.left_out = f"Scale (smooth, rough, main divide) is not tested above {MOST_NODES:,} nodes."
             for (_, t, _, h), cell in cells.items():
                 if h == 0:
@@ -221,14 +221,13 @@ class Results:
         same, same_given = ((one.high - one.low)[0, :, index] <= TIE for one in self.both)
         fixed = same_given & ~same  # covariates leave r the same in every order
         for t, h in np.ndindex(value.shape):
-            words = pairs[h].remark
+            why, remark = "", pairs[h].remark
             if np.isnan(value[t, h]):
-                words = NO_VARIANCE if len(pairs[h].ends) else "no pair of labelled nodes"
+                why, remark = NO_VARIANCE if len(pairs[h].ends) else "no pair of labelled nodes", ""
             elif pairs[h].is_complete:
-                words = f"r same in every order; {words}".removesuffix("; ")
+                why = "r same in every order"
             elif self.given and self.at and np.isnan(value_given[t, h]):
                 why = self.covariates.of(column.rows).why_untested(pairs[h].stratum.relative_degrees)
-                words = f"{why}; {words}" if words else why
             elif fixed[t, h]:
-                words = f"r given is the same in every order; {words}".removesuffix("; ")
-            self.status[t, index, h] = words or "ok"
+                why = "r given is the same in every order"
+            self.status[t, index, h] = "; ".join(filter(None, [why, remark])) or "ok"

@@ -257,8 +257,8 @@ def is_layers(ds: Any) -> bool:
 def places(ds: "xr.Dataset") -> dict[str, int]:
     """Rows of the last hidden state and of the outputs.
 
-    Without hidden states, the layer before the outputs counts. So does a layer after the last hidden state whose
-    output the last layer is given as it is, which therefore has no hidden state of its own.
+    Without hidden states, the last layer before the outputs counts. So does a layer after the last hidden state: its
+    output goes into the last layer unchanged, and was not recorded as a hidden state.
     """
     roles, names = ds["role"].values.tolist(), ds["snapshot"].values.tolist()
     found: dict[str, int] = {}

@@ -105,7 +105,8 @@ def read_given(given: Any, strat: Stratification, table: Signal | None = None) -
             note += " Degree is the sum of a node's edge weights." * bool(strat.weights)
         else:
             one = by_node(one, graph)
-            for column in [one.iloc[:, at] for at in range(one.shape[1])] if is_frame(one) else [one]:
+            columns = [one.iloc[:, at] for at in range(one.shape[1])] if is_frame(one) else [one]
+            for column in columns:
                 pieces += _pieces_of(column, graph, table)
                 name = column if isinstance(column, str) else getattr(column, "name", None)
                 names.append("an array" if name is None else str(name))

@@ -1,10 +1,6 @@
-r"""Likeness: the correlation between the two ends of a pair.
+"""Likeness r, the correlation between the two ends of a pair, of one signal, by node, and of two signals.
 
-.. math:: r_K = \frac{\sum_{ij} W_{ij} \langle t_i - \mu, t_j - \mu\rangle}{\sum_i k_i \|t_i - \mu\|^2},
-   \qquad k = W 1, \quad \mu = k^T t / \textstyle\sum k
-
-At K = 1 it is the assortativity coefficient of numbers, and for labels adjusted homophily. Its parts by node,
-:math:`r_i = \langle t_i - \mu, \sum_j W_{ij} (t_j - \mu)\rangle / \sum_i k_i \|t_i - \mu\|^2`, add up to it.
+The formulas stand at :func:`spectrata.correlogram`, :func:`spectrata.local` and :func:`spectrata.agree`.
 """
 
 import numpy as np
@@ -140,7 +136,8 @@ def _moved_back(obs: Observation, part: np.ndarray) -> np.ndarray:
 
 
 def _on_device(obs: Observation, part: np.ndarray) -> OrderSums:
-    found = arrays.permuted_sums(*obs.on_device, obs.pairs.backend.asarray(part))
+    edges, weights, sums, values = obs.on_device
+    found = arrays.permuted_sums(edges, weights, sums, values, obs.pairs.backend.asarray(part))
     made, products, lengths = map(to_numpy, found)
     return made, products.reshape(len(part), -1), lengths.reshape(len(part), -1)
 

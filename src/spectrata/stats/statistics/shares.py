@@ -63,7 +63,7 @@ def bands(pairs: Pairs) -> dict[str, np.ndarray]:
 
 def shares(pairs: Pairs) -> list[Share]:
     """The shares that can be tested at a hop."""
-    if not len(pairs.nodes) or pairs.n > MOST_NODES:
+    if not len(pairs.nodes) or pairs.stratum.n_nodes > MOST_NODES:
         return []
     vectors, root = pairs.basis.dense().astype(np.float64), np.sqrt(pairs.k)
     return [

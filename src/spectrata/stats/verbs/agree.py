@@ -242,15 +242,16 @@ def _test(
         drawn = [_surrogates(part, bases, seed, both=not table) for part in parts]
     if not drawn[0]:
         status[status == "ok"] = NOT_TESTED
-    for part, sources in zip(parts, drawn, strict=True) if smooth else ():
-        least = min(source.effective for source in sources)
-        here = np.isin(np.arange(len(ends)), part.hops)[None] & (status == "ok")
-        if least < LEAST_EFFECTIVE:
-            status[here] = TOO_SMOOTH if least > 0 else CONSTANT
+    if smooth:
         connected = near.strata.at(near.hops[0]).parts
         one_node = np.unique(connected, return_index=True)[1][connected]  # of each node's part
-        constant = np.abs(part.many - part.many[one_node]).max(axis=(0, 1)) <= SAME  # on every part, (C,)
-        status[here & constant[:, None]] = CONSTANT
+        for part, sources in zip(parts, drawn, strict=True):
+            least = min(source.effective for source in sources)
+            here = np.isin(np.arange(len(ends)), part.hops)[None] & (status == "ok")
+            if least < LEAST_EFFECTIVE:
+                status[here] = TOO_SMOOTH if least > 0 else CONSTANT
+            constant = np.abs(part.many - part.many[one_node]).max(axis=(0, 1)) <= SAME  # on every part, (C,)
+            status[here & constant[:, None]] = CONSTANT
     tested = np.where(status == "ok", value, np.nan)
     nulls = zip(*drawn, strict=True) if at and np.isfinite(tested).any() else ()
     found = _largest([_chance(parts, ends, tested, at) for parts in nulls], value.shape)

@@ -170,7 +170,9 @@ def _weak(reading: Reading) -> list[str]:
 
 def _dominated(reading: Reading) -> Iterator[Finding]:
     names = reading.strat.graph.names
-    for column in reading.columns if len(reading.columns) <= MOST_NAMED else ():
+    if len(reading.columns) > MOST_NAMED:
+        return
+    for column in reading.columns:
         pairs = reading.pairs(column)[0]
         if not len(pairs.ends) or column.kind == "labels":
             continue
@@ -186,7 +188,6 @@ def _dominated(reading: Reading) -> Iterator[Finding]:
             where = "" if column.name is None else f" of column {column.name}"
             where += "" if snapshot is None else f" in snapshot {snapshot}"
             # A node counts once for each of its pairs, as in r.
-            text = (
-                f"{words} {100 * held:.0f} % of the variation at the ends of pairs at {hops(reading.hops[:1])}{where}."
-            )
+            at = f"at the ends of pairs at {hops(reading.hops[:1])}{where}"
+            text = f"{words} {100 * held:.0f} % of the variation {at}."
             yield Finding("dominated", text, reading.hops[0], snapshot, column.name, held)

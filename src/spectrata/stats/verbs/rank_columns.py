@@ -136,7 +136,7 @@ def _scale(reading: Reading, chosen: np.ndarray) -> Any:
     for at in chosen[:MOST_SCALES].tolist():
         column = reading.columns[at]
         pairs = pairs_of(reading.strat, reading.hops[0], column.rows)
-        if pairs.n > MOST_NODES or np.count_nonzero(~pairs.basis.is_zero) < LEAST_COMPONENTS:
+        if pairs.stratum.n_nodes > MOST_NODES or np.count_nonzero(~pairs.basis.is_zero) < LEAST_COMPONENTS:
             continue
         basis, obs = pairs.basis, column.observed(-1, pairs)
         energy = np.sum(basis.project(obs.values * np.sqrt(pairs.stratum.degrees)[:, None]) ** 2, axis=1)
