@@ -41,7 +41,7 @@ def run_tests(
 
     Cells of one signal are a family of hops, snapshots and statistics: arrays (S,). Where every one of C columns is a
     signal of its own, each column is a family: arrays (C, S). A signal may be one of so many ``columns``. Returns the
-    free test and the one given covariates.
+    plain test and the one given covariates.
     """
     chance = _against(cells, None, at, seed, columns)
     if not covariates.name:

@@ -256,11 +256,12 @@ def shift_intervals(a: View, b: View, bands: int, draws: int, seed: int) -> dict
             ready[row] = pairs
     reach, p = np.full((2, count, len(a.hops), bands), np.nan)
     signs = exchange_signs(seed, a.n_nodes, draws)
-    for place, hop in enumerate(a.hops if ready else ()):
-        forms = band_forms(strat.basis(hop), bands)
-        for row, pairs in ready.items():
-            found = [max_shift_test(exchanged_shifts(*pair, forms, signs)) for pair in pairs]
-            reach[row, place], p[row, place] = np.max(found, axis=0)
+    if ready:
+        for place, hop in enumerate(a.hops):
+            forms = band_forms(strat.basis(hop), bands)
+            for row, pairs in ready.items():
+                found = [max_shift_test(exchanged_shifts(*pair, forms, signs)) for pair in pairs]
+                reach[row, place], p[row, place] = np.max(found, axis=0)
     return {"shift_low": -reach, "shift_high": reach, "shift_p": p}
 
 

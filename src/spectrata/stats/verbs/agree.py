@@ -126,16 +126,17 @@ def agree(
     ends = [same_node(n), *(pairs_of(strat, hop) for hop in strat.hops)]
     near = strat if strat.hops[0] == 1 or not is_by_number(strat) else Stratification(strat.graph, 1)
     test = partial(_test, ends, null, at, seed, near, table)
-    free, status, effective = test([signals])
-    held, told = Chance.unknown(status.shape), status
+    plain, status, effective = test([signals])
+    conditional, told = Chance.unknown(status.shape), status
     if covariates.name:
-        held, beyond, _ = test(_parts(signals, ends, covariates), covariates.blocks)
+        conditional, beyond, _ = test(_parts(signals, ends, covariates), covariates.blocks)
         told = _joint_status(status, beyond, covariates, ends)
-    q, q_given = (one.over_columns(n) for one in (free, held))
-    p, p_given = (q, q_given) if table else (free.p_family, held.p_family)
-    words = verdicts(p, free.tail, p_given, held.tail, covariates.name, (_words(free), _words(held)))
+    q, q_given = (one.over_columns(n) for one in (plain, conditional))
+    p, p_given = (q, q_given) if table else (plain.p_family, conditional.p_family)
+    sides = _words(plain), _words(conditional)
+    words = verdicts(p, plain.tail, p_given, conditional.tail, covariates.name, sides)
     words = np.where(np.isnan(p) & (status == TOO_SMOOTH), TOO_SMOOTH, words)
-    arrays = of_tests(free, held) | ({"q": q, "q_given": q_given} if table else {})
+    arrays = of_tests(plain, conditional) | ({"q": q, "q_given": q_given} if table else {})
     arrays |= {"verdict": words, "status": told.astype(str)}
     coords = {"hop": [0 if is_by_number(strat) else "0", *strat.hops], "n_pairs": ("hop", [len(o.ends) for o in ends])}
     notes = [reading.note]
@@ -145,7 +146,7 @@ def agree(
         notes.append("What is constant on connected parts is not tested.")
     note = " ".join(filter(None, [*notes, covariates.note]))
     facts: dict[str, Any] = {"kind": "agree", "null": null, "given": covariates.name, "seed": seed}
-    facts |= {"draws": int(free.draws.max(initial=0)), "note": note}
+    facts |= {"draws": int(plain.draws.max(initial=0)), "note": note}
     facts |= {"effective": effective} if np.isfinite(effective) else {}
     every = {name: np.asarray(array)[None] for name, array in arrays.items()}
     ds = labelled(reading, every, ("hop",), coords, LONG_NAMES, facts)
@@ -316,11 +317,13 @@ def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:
     return Chance(low=every["low"].min(axis=0), **found)
 
 
-def _joint_status(free: np.ndarray, held: np.ndarray, covariates: Covariates, ends: Sequence[Pairs]) -> np.ndarray:
+def _joint_status(
+    plain: np.ndarray, conditional: np.ndarray, covariates: Covariates, ends: Sequence[Pairs]
+) -> np.ndarray:
     """The status of the test without covariates, and where that is ok, of the test given them."""
     why = np.array([covariates.why_untested(one.stratum.relative_degrees) for one in ends], dtype=object)
-    beyond = np.where(held == NO_VARIANCE, why[None], held + f" given {covariates.name}")
-    return np.where((free == "ok") & (held != "ok"), beyond, free)
+    beyond = np.where(conditional == NO_VARIANCE, why[None], conditional + f" given {covariates.name}")
+    return np.where((plain == "ok") & (conditional != "ok"), beyond, plain)
 
 
 def _words(test: Chance) -> np.ndarray:
