@@ -217,10 +217,10 @@ def _judge(one: "xr.Dataset", name: str, place: str, ending: Ending, scores: str
         scores += " as well"
     agreeing = int(np.sum((recent < level) == (value < level)))
     cause = _cause(one, recent, level) if kind == "collapsed" else ""
-    control, rank, dead = (float(one.get(other, np.nan)) for other in (CONTROL, "effective_rank", "dead_rows"))
-    return Verdict(
-        kind, name, place, value, level, agreeing, len(recent), control, cause, ending, scores, rank, dead
-    )  # fmt: skip
+    beside = {"control": CONTROL, "rank": "effective_rank", "dead": "dead_rows"}
+    facts: dict[str, Any] = {field: float(one.get(measure, np.nan)) for field, measure in beside.items()}
+    facts |= {"cause": cause, "ending": ending, "scores": scores}
+    return Verdict(kind, name, place, value, level, agreeing, len(recent), **facts)
 
 
 def _cause(one: "xr.Dataset", recent: np.ndarray, level: float) -> str:

@@ -193,7 +193,8 @@ class LocalLikeness:
         rows = rows if len(some) == len(self.nodes) else rows[some]
         place[self.nodes] = np.arange(len(self.nodes))
         for part, drawn in order_batches(seed, n, start, stop, self.blocks, d):
-            ends = self.moving[drawn[:, self.nodes].T] + self.staying  # (m, B, d)
+            ends = self.moving[drawn[:, self.nodes].T]  # (m, B, d)
+            ends += self.staying
             sums = (rows @ ends.reshape(len(ends), -1)).reshape(len(some), *ends.shape[1:])
             # A node keeps its own value: the neighbour that got it gets the value that the node got.
             holder = place[inverse(drawn)[:, nodes]].T  # (s, B): which node with a pair holds the value of each

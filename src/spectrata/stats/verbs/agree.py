@@ -317,13 +317,11 @@ def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:
     return Chance(low=every["low"].min(axis=0), **found)
 
 
-def _joint_status(
-    plain: np.ndarray, conditional: np.ndarray, covariates: Covariates, ends: Sequence[Pairs]
-) -> np.ndarray:
+def _joint_status(status: np.ndarray, given: np.ndarray, covariates: Covariates, ends: Sequence[Pairs]) -> np.ndarray:
     """The status of the test without covariates, and where that is ok, of the test given them."""
     why = np.array([covariates.why_untested(one.stratum.relative_degrees) for one in ends], dtype=object)
-    beyond = np.where(conditional == NO_VARIANCE, why[None], conditional + f" given {covariates.name}")
-    return np.where((plain == "ok") & (conditional != "ok"), beyond, plain)
+    beyond = np.where(given == NO_VARIANCE, why[None], given + f" given {covariates.name}")
+    return np.where((status == "ok") & (given != "ok"), beyond, status)
 
 
 def _words(test: Chance) -> np.ndarray:
