@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from difflib import get_close_matches
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -115,14 +114,16 @@ def warn_of_order(signal: Any, graph: Nodes, what: str = "signal") -> None:
     if not graph.named:
         return
     file = isinstance(signal, (str, os.PathLike))
-    whole = all(whole_number(name) is not None for name in graph.names)
-    ascending = whole and all(a < b for a, b in pairwise(graph.names))  # type: ignore[operator]
+    numbers = [whole_number(name) for name in graph.names]
+    whole = None not in numbers
+    ordered = sorted(number for number in numbers if number is not None)
+    ascending = whole and numbers == ordered
     if not (file or what == "table") and (not whole or ascending):
         return
     held = f"The file {shown(Path(signal).name)} holds" if file else f"The {what} holds"
     some = f"{listed(graph.names[:3], shown)}, ..."
     if whole and not ascending:  # the first names may look as if they were in order
-        row = int(np.argmax([one != other for one, other in zip(graph.names, sorted(graph.names), strict=True)]))
+        row = int(np.argmax(np.array(numbers, dtype=object) != np.array(ordered, dtype=object)))
         some = f"row {row}, counted from 0, is node {shown(graph.names[row])}"
     order = f"rows follow the order of the graph's nodes ({some})"
     warn(f"{held} no names, so its {order}; give a mapping, a Series or a table with names to match by name.")
