@@ -16,6 +16,7 @@ from spectrata.inputs.labels import Labels, as_labels
 from spectrata.inputs.signals import Signal, as_signal, pick_columns, require_finite
 
 DEGREE = "degree"
+BY_HOP, BY_BIN = "at hops 1, 2, 3 and the tested one", "in the first three bins and the tested one"
 LEAST_RUN = 10  # nodes of a run of neighbouring degrees that change places
 MOST_RATIO = 4  # of two degrees in one run: hubs and leaves do not change places, however few the hubs are
 LEAST_FREEDOM = 3  # nodes less independent covariates, below which residuals say nothing
@@ -96,13 +97,14 @@ def read_given(given: Any, strat: Stratification, table: Signal | None = None) -
     for one in as_list(given):
         if isinstance(one, str) and one == DEGREE and one not in graph.attributes:
             has_degree = True
-            nearest, near = (1, (2, 3)) if is_by_number(strat) else (strat.hops[0], strat.hops[1:3])
+            by_number = is_by_number(strat)
+            nearest, near = (1, (2, 3)) if by_number else (strat.hops[0], strat.hops[1:3])
             degree = relative_degrees(strat, nearest)
+            note = f"{'the weights of ' if strat.weights else ''}a node's pairs {BY_HOP if by_number else BY_BIN}"
             if n > DEGREE_ALONE:
-                near, note = (), f"Above {DEGREE_ALONE:,} nodes 'given degree' uses the degree alone."
+                near, note = (), f"degree alone, above {DEGREE_ALONE:,} nodes"
             far = [np.log1p(relative_degrees(strat, hop)) for hop in near]
             pieces.append(np.column_stack([degree, np.sqrt(degree), np.log1p(degree), *far]))
-            note += " Degree is the sum of a node's edge weights." * bool(strat.weights)
         else:
             one = by_node(one, graph)
             columns = [one.iloc[:, at] for at in range(one.shape[1])] if is_frame(one) else [one]
@@ -116,12 +118,15 @@ def read_given(given: Any, strat: Stratification, table: Signal | None = None) -
         blocks = degree_runs(degree, blocks)
     if names:
         known = ", ".join([DEGREE] * has_degree + names)
-        note = f"Given: {known} accounted for{'' if has_degree else ', degree not'}. {note}"
+        degree_is = f". Degree: {note}" if has_degree else ", degree not"
+        note = f"Given: {known} accounted for{degree_is}."
+    elif has_degree:
+        note = f"Given degree: accounting for {note}."
     numbers = [np.empty((n, 0)), *(piece for piece in pieces if piece.ndim == 2)]
     indicators = [np.eye(code.max() + 1)[code] for code in categories]
     name = "covariates" if names else DEGREE if has_degree else ""
     by_hop = has_degree and n <= DEGREE_ALONE
-    return Covariates(name, np.column_stack(numbers + indicators), blocks, by_hop, note.strip())
+    return Covariates(name, np.column_stack(numbers + indicators), blocks, by_hop, note)
 
 
 def as_list(given: Any) -> Sequence[Any]:

@@ -124,8 +124,8 @@ def in_words(results: Results) -> Findings:
     dominated = list(_dominated(reading))
     same = [hop for hop, complete in zip(reading.hops, results.complete.T, strict=True) if complete.any()]
     joined = [COMPLETE.format(hops(same)) + " Use weights or fewer edges." * (same[0] == 1)] if same else []
-    lines = [*joined, *_weak(reading), *scale_lines(found, name), *(one.text for one in dominated)]
-    lines += filter(None, [results.left_out, results.covariates.note])
+    lines = [results.covariates.note, *joined, *_weak(reading), *scale_lines(found, name)]
+    lines = [*filter(None, lines), *(one.text for one in dominated), *filter(None, [results.left_out])]
     count = int(np.isfinite(results.plain.p_family).sum())
     return Findings([*found, *dominated], [note for note in notes if note], lines, name, count)
 
