@@ -161,3 +161,16 @@ def test_texts_are_categories_of_objects():
     table = data.uns["spectrata_rank_columns"]["table"]
     for column in (data.var["spectrata_verdict"], data.obs["spectrata_verdict"], table["column"], table["status"]):
         assert column.cat.categories.dtype == object
+
+
+def test_counts_and_columns_that_are_no_genes_are_pointed_out():
+    data, rng = tissue(), np.random.default_rng(0)
+    data.X = rng.poisson(3.0, (64, 3)).astype(float)
+    data.obs["age"] = ROW.astype(float)
+    with pytest.warns(SpectrataWarning, match=r"The columns hold counts, .* given=\['degree', 'total_counts'\]"):
+        st.rank_columns(data, hops=1, draws=99)
+    ages = st.rank_columns(data, "age", hops=2, draws=99)
+    assert ages[["column", "reach", "reach_open"]].values.tolist() == [["age", 2, True]]
+    with pytest.warns(SpectrataWarning, match="adata.var stays as it is"):
+        st.rank_columns(data, data.X / 2, hops=1, draws=99, write=True)
+    assert "spectrata_r" not in data.var

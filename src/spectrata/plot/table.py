@@ -108,8 +108,8 @@ def _ranking(found: pd.DataFrame, ax: Any, top: int) -> np.ndarray:
     style.row_ticks(sheet.ax, rows["column"].tolist())
     sheet.name_axes(f"r at {style.hop_words(hop)}", "")
     look: dict[str, Any] = {"va": "center", "fontsize": 7.5, "color": sheet.theme.muted}
-    for place, reach in enumerate(rows["reach"]):
-        words = f" up to {style.hop_words(int(reach))}" if reach > hop else ""
+    for place, (reach, is_open) in enumerate(zip(rows["reach"], rows["reach_open"], strict=True)):
+        words = f" up to {style.hop_words(int(reach))}{' or more' if is_open else ''}" if reach > hop else ""
         sheet.ax.text(1.0, place + 0.5, words, transform=sheet.ax.get_yaxis_transform(), **look)
     clear = int(found["verdict"].isin(style.SIDES).sum())
     sheet.title(f"{clear} of {len(found)} columns are alike or unlike at {style.hop_words(hop)}")

@@ -239,6 +239,7 @@ def column_sentences(table: "pd.DataFrame", given: Any = "degree") -> list[str]:
 def _named(row: dict[Any, Any], word: str) -> str:
     """A column with its r, and its reach where that goes beyond the first hop."""
     far = f", {word} up to {row['reach']} hops" if row["reach"] > 1 else ""
+    far += " or more" if far and row["reach_open"] else ""
     return f"{row['column']} (r = {row['r']:.2f}{far})"
 
 

@@ -218,7 +218,7 @@ def _tested(reading: Reading, asked: dict[str, Any], result: Any = None) -> Prof
     results = Results(reading, **asked, with_shares=True)
     words = results.verdicts()[0, -1].astype(str)  # (C, H)
     same = (words == words[:, :1]) & np.isin(words, SIGNIFICANT)
-    table = ranked(results, reach_of(same, reading.hops))
+    table = ranked(results, reach_of(same, reading.hops), reading.hops)
     return Profile(reading.strat, reading, in_words(results), table, result, **asked)
 
 

@@ -1,5 +1,6 @@
 """``rank_columns``: which columns of a table have structure on the graph, how far it reaches, at which scale."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,9 @@ import pandas as pd
 from spectrata._version import __version__
 from spectrata.core.strata import number_of
 from spectrata.core.stratification import Stratification
+from spectrata.errors import warn
 from spectrata.stats.describe.levels import level_groups
+from spectrata.stats.nulls.given import DEGREE, is_by_number
 from spectrata.stats.nulls.stopping import LEVEL, LOOKS
 from spectrata.stats.observation import pairs_of
 from spectrata.stats.statistics.shares import BANDS, LEAST_COMPONENTS, MOST_NODES
@@ -22,9 +25,10 @@ from spectrata.stats.verbs.write_back import said_given, write_back
 MOST_SCALES = 2_000  # columns whose scale is computed
 NEAR = 3  # hops that are read by default
 SIGNIFICANT = ("alike", "unlike")
+GENES = 50  # columns that are looked at for counts
 COLUMNS = (  # pandas prints the first few
     *("column", "verdict", "r", "reach", "q", "hop", "chance_low", "chance_high", "p", "p_given", "q_given", "r_given"),
-    *("effect", "scale", "near_level", "p_from_tail", "status"),
+    *("effect", "scale", "reach_open", "near_level", "p_from_tail", "status"),
 )
 
 
@@ -62,7 +66,7 @@ def rank_columns(
         - ``column``, ``verdict``, ``r``, ``q`` over all columns, and ``hop`` (the first), ``chance_low``,
           ``chance_high``, ``p``, ``r_given``, ``p_given``, ``q_given``;
         - ``reach``: the hop up to which nodes are alike, or unlike, at every hop from the first on; 0 where the verdict
-          is neither;
+          is neither; ``reach_open`` where no farther hop was read, so that it may be larger;
         - ``scale``: the quarter of the frequencies with the most energy for its size, 1 the smoothest, 4 the roughest;
           missing above 4,000 nodes and where the verdict is neither alike nor unlike;
         - ``effect``: the distance of r from the middle of its chance interval, in widths of the interval;
@@ -87,10 +91,14 @@ def rank_columns(
     signal = signal_or_table(graph, signal, "rank_columns")
     reading = read(graph, signal, hops, weights=weights, columns="separate", nodes=nodes).at_snapshots([-1])
     if not reading.separate:  # one column
-        reading = replace(reading, columns=(replace(reading.columns[0], name=0),))
+        name = signal if isinstance(signal, str) and not os.path.exists(signal) else 0
+        reading = replace(reading, columns=(replace(reading.columns[0], name=name),))
     reading = replace(reading, snapshots=None, separate=True)
+    if given == DEGREE and "X" in reading.strat.graph.attributes and _are_counts(reading):
+        words = "The columns hold counts, which follow the total count of a cell"
+        warn(f"{words}; normalise them first, or give the totals, as in given=['degree', 'total_counts'].")
     results = Results(replace(reading, strat=reading.strat.only(reading.hops[0])), given, draws, seed)
-    table = ranked(results, _reach(reading, results, given, draws, seed))
+    table = ranked(results, _reach(reading, results, given, draws, seed), reading.hops)
     if write:
         asked: dict[str, Any] = {"hops": list(reading.hops), "weights": said_given(weights), "given": said_given(given)}
         asked |= {"draws": results.draws, "seed": seed, "spectrata_version": __version__}
@@ -98,14 +106,24 @@ def rank_columns(
     return table
 
 
-def ranked(results: Results, reach: np.ndarray) -> pd.DataFrame:
-    """The columns of some tests, ranked at their first hop; of several snapshots the last counts."""
+def _are_counts(reading: Reading) -> bool:
+    some = [one.values for one in reading.columns[:GENES] if one.kind == "numbers"]
+    return len(some) > 1 and all((one >= 0).all() and not (one % 1).any() for one in some)
+
+
+def ranked(results: Results, reach: np.ndarray, hops: Sequence[Any]) -> pd.DataFrame:
+    """The columns of some tests, ranked at their first hop, and how far of ``hops`` they reach.
+
+    Of several snapshots the last counts.
+    """
     reading, arrays = results.reading, variables(results)
     table = pd.DataFrame({name: array[-1, :, 0] for name, array in arrays.items() if name in COLUMNS})
     table["column"], table["hop"] = [one.name for one in reading.columns], reading.hops[0]
     width = table["chance_high"] - table["chance_low"]
     table["effect"] = (table["r"] - (table["chance_low"] + table["chance_high"]) / 2) / width.where(width > 0)
     table["reach"], table["scale"] = reach, _scale(reading, np.flatnonzero(table["verdict"].isin(SIGNIFICANT)))
+    last, farthest = number_of(hops[-1]), reading.strat.diameter if is_by_number(reading.strat) else None
+    table["reach_open"] = (table["reach"] == last) & (farthest is None or farthest > last)
     end = np.maximum(table["p"].fillna(2.0), 2 / (LOOKS[0] + 1))
     order = np.lexsort([-table["effect"].abs().fillna(0.0), end])
     return table[[*COLUMNS]].iloc[order].reset_index(drop=True)

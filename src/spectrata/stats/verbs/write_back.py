@@ -5,14 +5,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from spectrata.errors import OptionError
+from spectrata.errors import OptionError, warn
 from spectrata.inputs.readers.objects import is_anndata
 from spectrata.results.files import to_table
 from spectrata.stats.nulls.given import as_list
 
 PREFIX = "spectrata"
 # Of each gene, and of each cell or node: what a table beside the data should have.
-OF_COLUMNS = ("r", "chance_low", "chance_high", "p", "q", "r_given", "p_given", "q_given", "verdict", "reach", "scale")
+OF_COLUMNS = (
+    "r",
+    "chance_low",
+    "chance_high",
+    "p",
+    "q",
+    "r_given",
+    "p_given",
+    "q_given",
+    "verdict",
+    "reach",
+    "reach_open",
+    "scale",
+)
 OF_NODES = ("r", "p", "q", "q_given", "verdict")
 
 
@@ -39,6 +52,9 @@ def write_back(graph: Any, result: Any, verb: str, signal: Any = None, asked: di
             for name in (name for name in OF_COLUMNS if name in first):
                 own = f"{PREFIX}_{verb}_{name}" if verb != "rank_columns" else f"{PREFIX}_{name}"
                 target.var[own] = _storable(first[name])
+        elif "column" in table:
+            held = f"the result is in adata.uns['{PREFIX}_{verb}']"
+            warn(f"The columns are not named as the genes are, so adata.var stays as it is; {held}.")
     elif hasattr(target, "adj") and hasattr(target, "nodes") and verb == "local":
         for name, values in _by_node(result).items():
             for node, value in zip(target.nodes, values.tolist(), strict=True):
