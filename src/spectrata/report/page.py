@@ -118,10 +118,11 @@ def render(first: dict[str, Any], rest: dict[str, Any]) -> str:
     # Only this script runs, by its hash; no address is ever asked for anything.
     policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; "
     policy += "form-action 'none'; base-uri 'none'"
+    tab = " \u00b7 ".join(filter(None, (first["name"], first["title"])))
     packed = gzip.compress(escaped_json(rest).encode("ascii"), 6, mtime=0)
     pieces = {
         "policy": policy,
-        "title": html.escape(first["title"]),
+        "title": html.escape(tab.encode("utf-8", "replace").decode("utf-8")),
         "style": _source("page.css"),
         "data": escaped_json(first),
         "rest": base64.b64encode(packed).decode("ascii"),

@@ -11,25 +11,27 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.errors import argument
 from spectrata.plot.positions import given_places, node_places, two_axes
 from spectrata.plot.style import count
 from spectrata.report.run import collapse_levels, numbers, run_map
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.spectrum import merge_eigenspaces
-from spectrata.stats.findings import VERDICTS, Finding
-from spectrata.stats.findings.finding import correction, footnote
-from spectrata.stats.findings.sentences import column_sentences, hops, scale_lines
+from spectrata.stats.findings import LEVEL, VERDICTS, Finding
+from spectrata.stats.findings.finding import by_side, correction, footnote
+from spectrata.stats.findings.sentences import DIVIDE, SHARES, column_sentences, hops, scale_lines
 from spectrata.stats.findings.watched import giving_signal, last_scores
+from spectrata.stats.nulls.given import DEGREE, DEGREE_ALONE, is_by_number, several
 from spectrata.stats.verbs.profile import Profile
 from spectrata.stats.verbs.reading import Column
 
 DRAWN_PAIRS, DRAWN_EDGES = 700, 4_000  # of a card, and of the map
 DRAWN_NODES = 20_000  # nodes up to which a layout is made
 LISTED = 20  # columns of the ranking on the first screen
+NOT_DRAWN = -32768  # in place of coordinates
 ROWS = 40  # rows of a result whose spectra a page holds
 SMALL = 500  # nodes up to which a result of several algorithms is held for all rows
-TESTS = ("statistic", "hop", "value", "chance_low", "chance_high", "p", "p_family", "value_given", "p_given",
-         "p_family_given", "verdict")  # fmt: skip
+NUMBERS = ("value", "chance_low", "chance_high", "p", "p_family", "value_given", "p_given", "p_family_given")
 # Verdicts on layers of a model, the gravest first.
 SAID = {
     "not_finite": "is not finite",
@@ -85,7 +87,7 @@ def payload(found: Profile, title: str, name: str, pos: Any) -> tuple[dict[str, 
         "facts": [*([] if title.startswith("Graph of ") else [title]), *_facts(found)],
         "status": [one.text for one in found.findings if one.kind in VERDICTS],
         "notes": _notes(found),
-        "foot": footnote(found.findings, found.findings.given, found.findings.tests),
+        "foot": _foot(found),
         "given": found.findings.given,
         "hops": [str(hop) for hop in found.hops],
         "cells": [cell["head"] for cell in cells],
@@ -152,7 +154,10 @@ def _cell(found: Profile, column: Column | None, time: int, name: str) -> dict[s
         "paint": _paint(column, time, found.strat.graph.n_nodes, name or "value"),
         "local": _local(found, column, snapshot),
     }
-    details = {"tests": [_test(one) for one in tests if one.statistic], "spectra": _spectra(found, column, snapshot)}
+    details = {
+        "tests": [_test(one, found.findings.given) for one in tests if one.statistic],
+        "spectra": _spectra(found, column, snapshot),
+    }
     return {"head": {"label": label, "column": str(column.name)}, "body": body, "details": details}
 
 
@@ -165,7 +170,7 @@ def _card(found: Profile, one: Finding | None, pairs: Any, column: Column) -> di
         facts["same"] = numbers(same)
     if one is None:
         return facts
-    facts |= {"verdict": one.verdict or "", "near": one.near_level, "described": one.kind == "described"}
+    facts |= {"verdict": by_side(one.verdict, one.value), "near": one.near_level, "described": one.kind == "described"}
     facts["tone"] = one.verdict if one.verdict in ("alike", "unlike") else ""
     values = {"r": one.value, "low": one.chance_low, "high": one.chance_high, "p": one.p_family}
     values |= {"r_given": one.value_given, "p_given": one.p_family_given}
@@ -180,20 +185,16 @@ def _parts(found: Profile, column: Column, time: int, hop: Any) -> dict[str, Any
 
 def _paint(column: Column, time: int, n: int, name: str) -> dict[str, Any]:
     """The colour of every node: its class, its number, or its place along the first principal axis."""
-    values = column.values[time]
+    values = column.values[time]  # of the nodes that have a value
     if column.kind == "labels":
         codes = np.full(n, -1)
         codes[column.rows] = values.argmax(axis=1)
         return {"kind": "class", "classes": [str(one) for one in column.classes], "values": packed(codes, "i2")}
-    if values.shape[1] == 1:
-        return {
-            "kind": "value",
-            "words": name if column.name is None else str(column.name),
-            "values": packed(values[:, 0]),
-        }
-    axes, _ = two_axes(values[None])
+    shown, known = np.full(n, np.nan), values if values.shape[1] == 1 else two_axes(values[None])[0][0]
+    shown[column.rows] = known[:, 0]
     words = "first principal axis" if values.shape[1] > 2 else "first column"
-    return {"kind": "value", "words": words, "values": packed(axes[0, :, 0])}
+    words = words if values.shape[1] > 1 else name if column.name is None else str(column.name)
+    return {"kind": "value", "words": words, "values": packed(shown)}
 
 
 def _local(found: Profile, column: Column, snapshot: Any) -> dict[str, Any] | None:
@@ -214,9 +215,13 @@ def _local(found: Profile, column: Column, snapshot: Any) -> dict[str, Any] | No
     return {"words": words, "codes": packed(codes, "i1")} | {name: packed(one[name].values) for name in ("r", "q")}
 
 
-def _test(one: Finding) -> list[Any]:
-    cells = (getattr(one, name) for name in TESTS)
-    return [numbers(cell) if isinstance(cell, float) else str(cell) for cell in cells]
+def _test(one: Finding, given: str) -> list[Any]:
+    """A row of all tests. A share below chance has no kind of its own, and is no "chance"."""
+    word = by_side({"coarse": DIVIDE}.get(one.verdict, one.verdict), one.value)
+    if one.statistic in SHARES and one.kind == "chance" and one.p_family <= LEVEL:
+        word = SHARES[one.statistic][2].removeprefix("is ") + " than chance"
+        word += f", not beyond {given}" if given and not one.beyond_degree else ""
+    return [one.statistic, str(one.hop), word, *(numbers(getattr(one, name)) for name in NUMBERS)]
 
 
 def _spectra(found: Profile, column: Column, snapshot: Any) -> list[dict[str, Any]] | None:
@@ -309,6 +314,19 @@ def _signal_words(found: Profile) -> str:
     )
 
 
+def _foot(found: Profile) -> str:
+    """What the words of the tests mean, and what "degree" accounts for."""
+    text = footnote(found.findings, found.findings.given, found.findings.tests)
+    names = [one for one in several(found.given) if isinstance(one, str) and one not in found.strat.graph.attributes]
+    if not found.findings.given or DEGREE not in names or not is_by_number(found.strat):
+        return text
+    own, far = "a node's number of neighbours", "its numbers of nodes"
+    if found.strat.weights:
+        own, far = "the sum of a node's edge weights", "the sums of its pairs' weights"
+    is_alone = found.strat.graph.n_nodes > DEGREE_ALONE
+    return f"{text} degree: {own}{' alone' if is_alone else f', and {far} at 2, 3 and the tested hops'}."
+
+
 def _row_word(found: Profile) -> str:
     kind = "" if found.reading is None else found.reading.snapshot_kind
     return {"layers": "layer", "epochs": "epoch"}.get(kind, "snapshot")
@@ -322,7 +340,10 @@ def _notes(found: Profile) -> list[str]:
     notes = [*found.findings.notes, *rest]
     diameter, last = found.strat.diameter, found.hops[-1]
     if isinstance(last, int) and diameter is not None and diameter > last:
-        notes.append(f"Not asked for: {hops([*range(last + 1, diameter + 1)])}; hops={diameter} reads all.")
+        is_first = len(found.hops) == last > 1
+        words = f"Hops up to {last}" if is_first else hops(found.hops).capitalize()
+        words += f" of {diameter} {'were' if len(found.hops) > 1 else 'was'} read"
+        notes.append(f"{words}; {argument('hops', diameter)} reads all.")
     if found.ranking is not None:
         notes += column_sentences(found.ranking, found.given)
     return list(dict.fromkeys(notes))
@@ -335,20 +356,29 @@ def _ranking(found: Profile) -> dict[str, Any] | None:
         return None
     rows = table.head(LISTED)
     snapshot = None if found.reading is None or found.reading.snapshots is None else found.reading.snapshots[-1]
-    verdicts: dict[Any, dict[Any, str]] = {}
+    said: dict[tuple[Any, Any], tuple[str, str]] = {}
     for one in found.findings:
         if one.statistic == "r" and one.snapshot == snapshot:
-            verdicts.setdefault(one.column, {})[one.hop] = one.verdict
+            said[one.column, one.hop] = by_side(one.verdict, one.value), _mark(one)
+    cells = [[said.get((name, hop), ("not tested", "")) for hop in found.hops] for name in rows["column"]]
     return {
         "column": [str(name) for name in rows["column"]],
-        "verdict": rows["verdict"].tolist(),
-        "hops": [[verdicts.get(name, {}).get(hop, "") for hop in found.hops] for name in rows["column"]],
+        "verdict": [by_side(*one) for one in zip(rows["verdict"], rows["r"], strict=True)],
+        "tone": [word if word in ("alike", "unlike") else "" for word in rows["verdict"]],
+        "hops": [[word for word, _ in row] for row in cells],
+        "marks": [[mark for _, mark in row] for row in cells],
         "scale": [
             None if one is None or one != one else int(one)
             for one in rows["scale"].astype(object).where(rows["scale"].notna(), None)
         ],
         "total": len(table),
     } | {name: numbers(rows[name].tolist()) for name in RANKED}
+
+
+def _mark(one: Finding) -> str:
+    """The side of chance on which r lies; "open" where that is not shown beyond the covariates."""
+    side = one.kind if one.kind in ("alike", "unlike") else ""
+    return side if not side or one.verdict == side else f"{side} open"
 
 
 def _made(found: Profile, result: View | None) -> list[list[str]]:
@@ -375,14 +405,33 @@ def _drawing(found: Profile, pos: Any) -> dict[str, Any] | None:
     where = given_places(pos, graph)
     if where is None and graph.n_nodes > DRAWN_NODES:
         return None
-    places = node_places(graph.edges, graph.n_nodes) if where is None else where
-    edges = graph.edges if len(graph.edges) <= DRAWN_EDGES else found.pairs(found.hops[0], DRAWN_EDGES)
+    places, kept = np.full((graph.n_nodes, 2), NOT_DRAWN), np.unique(graph.edges)
+    if where is None:  # a layout has no place for nodes without an edge
+        places[kept] = np.rint(32767 * node_places(np.searchsorted(kept, graph.edges), len(kept)))
+    else:
+        places = np.rint(32767 * where)
+    is_few, first = len(graph.edges) <= DRAWN_EDGES, found.strat.strata.at(found.hops[0])
+    edges = graph.edges if is_few else found.pairs(found.hops[0], DRAWN_EDGES)
+    strata = [found.strat.strata.at(hop) for hop in found.hops] if found.strat.weights else []
+    pairs = [found.pairs(hop, DRAWN_PAIRS) for hop in found.hops]
     return {
-        "places": packed(np.rint(places * 32767), "i2"),
+        "places": packed(places, "i2"),
         "laid_out": where is None,
+        "left_out": 0 if where is not None else graph.n_nodes - len(kept),
         "edges": packed(edges, "i4"),
-        "pairs": [packed(found.pairs(hop, DRAWN_PAIRS), "i4") for hop in found.hops],
+        "edge_weights": _widths(graph if is_few else first, edges),
+        "pairs": [packed(some, "i4") for some in pairs],
+        "weights": [_widths(stratum, some) for stratum, some in zip(strata, pairs, strict=False)],
     }
+
+
+def _widths(whole: Any, pairs: np.ndarray) -> dict[str, Any] | None:
+    """Weights of drawn pairs of a graph or stratum, in steps of 1/100 of the largest; None where all are equal."""
+    if whole.weights is None or not len(pairs) or np.ptp(whole.weights) == 0:
+        return None
+    row = np.array([whole.n_nodes, 1])
+    weights = whole.weights[np.searchsorted(whole.edges @ row, pairs @ row)]
+    return packed(np.rint(100 * np.minimum(weights / np.quantile(weights, 0.98), 1)), "i1")
 
 
 def _rows(found: Profile, result: View | None) -> dict[str, Any] | None:
