@@ -17,8 +17,9 @@ import spectrata as st
 from commanding import run
 from spectrata.errors import OptionError, ResultError
 from spectrata.report import Report
+from spectrata.report import drawing as lines
 from spectrata.report import payload as page_data
-from spectrata.report.payload import escaped_json, packed
+from spectrata.report.encode import escaped_json, packed
 from spectrata.stats.verbs.profile import profile
 from test_sentences import hubs_against_chance
 
@@ -372,13 +373,13 @@ def test_nodes_without_an_edge_are_not_laid_out():
     drawing = data_of(st.write_report(graph, range(33)))["drawing"]
     places = unpacked(drawing["places"])
     assert drawing["left_out"] == len(alone) == 27
-    assert np.flatnonzero((places == page_data.NOT_DRAWN).any(axis=1)).tolist() == alone
+    assert np.flatnonzero((places == lines.NOT_DRAWN).any(axis=1)).tolist() == alone
     alike = unpacked(data_of(st.write_report(nx.path_graph(6), range(6)))["drawing"]["places"])
     np.testing.assert_array_equal(places[2:8], alike)  # as if they were not there
     given = np.random.default_rng(0).normal(size=(33, 2))
     drawing = data_of(st.write_report(graph, range(33), pos=given))["drawing"]
     assert drawing["left_out"] == 0
-    assert (unpacked(drawing["places"]) != page_data.NOT_DRAWN).all()
+    assert (unpacked(drawing["places"]) != lines.NOT_DRAWN).all()
 
 
 def test_lines_know_their_weights(monkeypatch):
@@ -390,7 +391,7 @@ def test_lines_know_their_weights(monkeypatch):
         own = np.array([known[tuple(pair)] for pair in unpacked(pairs).tolist()])
         np.testing.assert_allclose(unpacked(weights), 100 * np.minimum(own / np.quantile(own, 0.98), 1), atol=0.5)
     np.testing.assert_array_equal(unpacked(drawing["edge_weights"]), unpacked(drawing["weights"][0]))
-    monkeypatch.setattr(page_data, "DRAWN_PAIRS", 40)  # a sample has the weights of its pairs
+    monkeypatch.setattr(lines, "DRAWN_PAIRS", 40)  # a sample has the weights of its pairs
     drawing = data_of(st.write_report(KARATE, "club", hops=1, weights=True))["drawing"]
     own = np.array([KARATE.edges[pair]["weight"] for pair in unpacked(drawing["pairs"][0]).tolist()])
     assert np.corrcoef(own, unpacked(drawing["weights"][0]))[0, 1] > 0.95

@@ -13,7 +13,8 @@ from typing import Any
 
 from spectrata.errors import OptionError
 from spectrata.plot.reading import as_result
-from spectrata.report.payload import escaped_json, payload
+from spectrata.report.encode import escaped_json
+from spectrata.report.payload import payload
 from spectrata.report.shown import Report
 from spectrata.results.schema import view
 from spectrata.stats.verbs.diagnose import is_watched
@@ -113,6 +114,7 @@ def _named(signal: Any, found: Profile) -> str:
 def render(first: dict[str, Any], rest: dict[str, Any]) -> str:
     """Put style, script and data into the template, under a policy that lets only this script run."""
     own = "\n".join(_source(f"js/{name}") for name in SCRIPTS)
+    own = re.sub(r"(?m)^ *//.*\n|^ +", "", own)  # comments and indents stay with the sources
     script = f'"use strict";(() => {{\n{own}\n}})();'.replace("</script", r"<\/script").replace("<!--", r"<\!--")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     # Only this script runs, by its hash; no address is ever asked for anything.

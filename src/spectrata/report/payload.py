@@ -1,20 +1,16 @@
-"""Numbers and words of a page as JSON that no reader can take for markup.
+"""Numbers and words of a page: what it shows first, and the rest, which is packed; :func:`payload` gives both."""
 
-Arrays travel as base64 of little-endian numbers with their shape. A page holds what it shows first as it is, and the
-rest packed: :func:`payload` gives both.
-"""
-
-import base64
-import json
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from spectrata.errors import argument
-from spectrata.plot.positions import given_places, node_places, two_axes
+from spectrata.plot.positions import two_axes
 from spectrata.plot.style import count
-from spectrata.report.run import collapse_levels, numbers, run_map
+from spectrata.report.drawing import DRAWN_PAIRS, drawing
+from spectrata.report.encode import numbers, packed
+from spectrata.report.run import collapse_levels, run_map
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.spectrum import merge_eigenspaces
 from spectrata.stats.findings import LEVEL, VERDICTS, Finding
@@ -25,10 +21,7 @@ from spectrata.stats.nulls.given import DEGREE, DEGREE_ALONE, is_by_number, seve
 from spectrata.stats.verbs.profile import Profile
 from spectrata.stats.verbs.reading import Column
 
-DRAWN_PAIRS, DRAWN_EDGES = 700, 4_000  # of a card, and of the map
-DRAWN_NODES = 20_000  # nodes up to which a layout is made
 LISTED = 20  # columns of the ranking on the first screen
-NOT_DRAWN = -32768  # in place of coordinates
 ROWS = 40  # rows of a result whose spectra a page holds
 SMALL = 500  # nodes up to which a result of several algorithms is held for all rows
 NUMBERS = ("value", "chance_low", "chance_high", "p", "p_family", "value_given", "p_given", "p_family_given")
@@ -46,30 +39,6 @@ WEIGHTS_BEYOND = {
     "unit": "1",
 }
 RANKED = ("r", "p", "q", "r_given", "p_given", "q_given", "effect")
-
-
-def packed(array: Any, kind: str = "f4") -> dict[str, Any]:
-    """An array as text: its type, shape and bytes.
-
-    Examples
-    --------
-    >>> packed([1.0, 2.0])
-    {'t': 'f4', 's': [2], 'b': 'AACAPwAAAEA='}
-    """
-    values = np.ascontiguousarray(array, dtype=f"<{kind}")
-    return {"t": kind, "s": list(values.shape), "b": base64.b64encode(values.tobytes()).decode("ascii")}
-
-
-def escaped_json(document: Any) -> str:
-    """JSON that can stand inside a script element: no character in it can end one, or open a comment.
-
-    Examples
-    --------
-    >>> escaped_json({"name": "</script>"})
-    '{"name":"\\\\u003c/script\\\\u003e"}'
-    """
-    text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
 
 
 def payload(found: Profile, title: str, name: str, pos: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -94,7 +63,7 @@ def payload(found: Profile, title: str, name: str, pos: Any) -> tuple[dict[str, 
         "first": first,
         "cell": cells[first]["body"] if cells else None,
         "ranking": _ranking(found),
-        "drawing": _drawing(found, pos),
+        "drawing": drawing(found, pos),
         "run": run,
         "collapse": collapse_levels(found.result) if run is not None and found.result is not None else None,
         "rows": "column" if found.ranking is not None else _row_word(found),
@@ -396,42 +365,7 @@ def _made(found: Profile, result: View | None) -> list[list[str]]:
     return rows
 
 
-# ---- the graph, and a result that was given
-
-
-def _drawing(found: Profile, pos: Any) -> dict[str, Any] | None:
-    """Places of the nodes in steps of 1/32767, and sampled pairs of every hop; None where nothing places the nodes."""
-    graph = found.strat.graph
-    where = given_places(pos, graph)
-    if where is None and graph.n_nodes > DRAWN_NODES:
-        return None
-    places, kept = np.full((graph.n_nodes, 2), NOT_DRAWN), np.unique(graph.edges)
-    if where is None:  # a layout has no place for nodes without an edge
-        places[kept] = np.rint(32767 * node_places(np.searchsorted(kept, graph.edges), len(kept)))
-    else:
-        places = np.rint(32767 * where)
-    is_few, first = len(graph.edges) <= DRAWN_EDGES, found.strat.strata.at(found.hops[0])
-    edges = graph.edges if is_few else found.pairs(found.hops[0], DRAWN_EDGES)
-    strata = [found.strat.strata.at(hop) for hop in found.hops] if found.strat.weights else []
-    pairs = [found.pairs(hop, DRAWN_PAIRS) for hop in found.hops]
-    return {
-        "places": packed(places, "i2"),
-        "laid_out": where is None,
-        "left_out": 0 if where is not None else graph.n_nodes - len(kept),
-        "edges": packed(edges, "i4"),
-        "edge_weights": _widths(graph if is_few else first, edges),
-        "pairs": [packed(some, "i4") for some in pairs],
-        "weights": [_widths(stratum, some) for stratum, some in zip(strata, pairs, strict=False)],
-    }
-
-
-def _widths(whole: Any, pairs: np.ndarray) -> dict[str, Any] | None:
-    """Weights of drawn pairs of a graph or stratum, in steps of 1/100 of the largest; None where all are equal."""
-    if whole.weights is None or not len(pairs) or np.ptp(whole.weights) == 0:
-        return None
-    row = np.array([whole.n_nodes, 1])
-    weights = whole.weights[np.searchsorted(whole.edges @ row, pairs @ row)]
-    return packed(np.rint(100 * np.minimum(weights / np.quantile(weights, 0.98), 1)), "i1")
+# ---- a result that was given
 
 
 def _rows(found: Profile, result: View | None) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ async function fillTests() {
   const known = (await rest()).details[state.cell]?.tests ?? [], box = $("tests");
   const shown = known.map((row) => [STATISTICS[row[0]], row[1], row[2], ...row.slice(3, 6).map(shortNumber), plainP(row[6]), plainP(row[7]), shortNumber(row[8]), plainP(row[9]), plainP(row[10])]);
   table(box.querySelector("table"), HEADS, shown, [1, 3, 4, 5, 6, 7, 8, 9, 10]);
-  box.querySelector("p").textContent = known.length ? `${DATA.foot} Verdicts rest on the corrected p; the chance interval is that of one test by itself.` : "No test was made.";
+  box.querySelector("p").textContent = known.length ? `${DATA.foot} Verdicts rest on the corrected p.` : "No test was made.";
   box.querySelector(".save").onclick = () => saveCsv("tests.csv", HEADS, known);
 }
 
