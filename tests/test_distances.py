@@ -185,7 +185,7 @@ def test_correlations_within_bins_by_brute_force(make):
     assert found["n_pairs"].values.tolist() == [one.sum() // 2 for one in joined]
     findings = st.diagnose(strat, signal)
     frame = findings.to_frame()
-    assert "degree: number of a node's pairs in the first three bins" in " ".join(str(findings).split())
+    assert "accounting for a node's pairs in the first three bins" in " ".join(str(findings).split())
     rows = frame[frame["statistic"] == "r"]
     assert rows["hop"].tolist() == list(strat.hops)
     np.testing.assert_allclose(rows["value"], expected, atol=1e-12)

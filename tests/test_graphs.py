@@ -328,12 +328,24 @@ class TestRefused:
         with pytest.raises(GraphTypeError, match="bool"):
             as_graph(edges=np.ones((3, 2), dtype=bool))
 
-    def test_tables_would_lose_their_labels(self) -> None:
+    def test_tables_keep_their_labels(self) -> None:
         pandas = optional("pandas")
         table = pandas.DataFrame(adjacency(), index=list("abcde"), columns=list("abcde"))
-        for given_as in ({"graph": table}, {"adjacency": table}, {"edges": table}):
-            with pytest.raises(GraphTypeError, match="from_pandas_adjacency"):
-                as_graph(**given_as)
+        assert as_graph(table).names == tuple("abcde")
+        assert np.array_equal(as_graph(table).edges, as_graph(adjacency()).edges)
+        edges = pandas.DataFrame({"one": list("xyz"), "two": list("yzw"), "times met": [1, 2, 3]})
+        met = as_graph(edges, weights="times met")
+        assert (met.names, met.edges.tolist()) == (tuple("xyzw"), [[0, 1], [1, 2], [2, 3]])
+        assert met.weights.tolist() == as_graph(edges, weights=True).weights.tolist() == [1, 2, 3]
+        lacking = edges.assign(two=["y", None, "w"])
+        for bad, words in (
+            (edges["one"], "two columns of ends"),
+            (table.rename(index={"a": "z"}), "other names on its rows"),
+            (lacking, "Row 1 of the table"),
+            (edges[["times met", "two"]].assign(**{"times met": [0.5, 1, 2]}), "decimal numbers"),
+        ):
+            with pytest.raises(GraphTypeError, match=words):
+                as_graph(bad)
 
     def test_options(self) -> None:
         for arguments in ({}, {"graph": adjacency(), "edges": PAIRS}):

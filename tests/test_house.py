@@ -35,7 +35,7 @@ MOST_LINES = {
     "core": 3708,
     "bands": 2500,
     "many": 1711,
-    "stats": 8504,
+    "stats": 7860,
 }
 LONGEST = {"stats/verbs/calibrate.py": 490}  # files that are longer than 450 lines, and how long they may be
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

@@ -101,7 +101,7 @@ def test_permuted_values_are_those_of_permuted_signals(width, given):
         obs = observe(values, pairs, EPS)
         known = None
         if given:
-            known = read_given(given, strat).at(pairs.participation)
+            known = read_given(given, strat).at(pairs.stratum.degrees)
             obs = obs.beyond(known)
         statistics = [Likeness(), *shares(pairs)]
         for order, *drawn in zip(made, *(one.permuted(obs, made) for one in statistics), strict=True):
@@ -132,7 +132,7 @@ def test_sums_over_permuted_pairs_equal_the_plain_computation(width, separate, g
     for hop in strat.hops:
         pairs = pairs_of(strat, hop)
         obs = observe(values, replace(pairs, backend=backend), EPS, separate=separate)
-        obs = obs if given is None else obs.beyond(read_given(given, strat).at(pairs.participation))
+        obs = obs if given is None else obs.beyond(read_given(given, strat).at(pairs.stratum.degrees))
         expected = Statistic.permuted(Likeness(), obs, made)
         np.testing.assert_allclose(by_sums(obs, made), expected, rtol=0, atol=1e-12)
         np.testing.assert_allclose(by_sums(obs, made[9:11]), expected[9:11], rtol=0, atol=1e-12)

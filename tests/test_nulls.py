@@ -13,8 +13,8 @@ from spectrata.stats.nulls.given import (
     degree_runs,
     independent,
     leaves_nothing,
-    participation,
     read_given,
+    relative_degrees,
     residual,
 )
 from spectrata.stats.nulls.orders import arrangements, block_orders, orders
@@ -236,9 +236,9 @@ def test_given_degree_explains_functions_of_its_columns():
     graph = nx.barabasi_albert_graph(80, 2, seed=1)
     strat = st.Stratification(graph, 1)
     hop_two = np.array([sum(d == 2 for d in nx.single_source_shortest_path_length(graph, v).values()) for v in graph])
-    assert participation(strat, 2) == pytest.approx(hop_two)
+    assert relative_degrees(strat, 2) == pytest.approx(hop_two)
     known = read_given("degree", strat)
-    at = known.at(participation(strat, 1))
+    at = known.at(relative_degrees(strat, 1))
     degree = np.array([graph.degree[v] for v in graph], dtype=float)
     for column in (degree, np.sqrt(degree), np.log1p(degree), np.log1p(hop_two), np.ones(80)):
         assert np.linalg.norm(residual(at, column[:, None])) < 1e-10 * np.linalg.norm(column)

@@ -231,10 +231,10 @@ def test_undefined_and_weak_hops_say_so():
 @pytest.mark.parametrize(
     ("weights", "given", "said"),
     [
-        (False, "degree", "Column age:"),
-        (True, "degree", "Degree is the sum of a node's edge weights."),
+        (False, "degree", "Given degree: accounting for a node's pairs at hops 1, 2, 3 and the tested one."),
+        (True, "degree", "Given degree: accounting for the weights of a node's pairs at hops 1, 2, 3"),
         (False, "side", "Given: side accounted for, degree not."),
-        (True, ["degree", "side"], "Given: degree, side accounted for. Degree is the sum of a node's edge weights."),
+        (True, ["degree", "side"], "Given: degree, side accounted for. Degree: the weights of a node's pairs"),
     ],
 )
 def test_what_the_second_test_accounts_for_is_printed(weights, given, said):

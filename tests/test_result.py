@@ -274,3 +274,12 @@ def test_to_table(result):
         assert row.magnitude == ds["magnitude"].loc[*where].values[row.component]
         assert row.eigenvalue == ds["eigenvalue"].loc[row.hop].values[row.component]
         assert row.multiplicity == ds["multiplicity"].loc[row.hop].values[row.component]
+
+
+def test_tables_of_tests_have_a_row_for_each():
+    graph = nx.path_graph(12)
+    local = st.to_table(st.local(graph, range(12), draws=99))
+    assert local["node"].tolist() == [str(node) for node in graph]
+    both = st.to_table(st.correlogram(graph, range(12), hops=2, draws=99))
+    assert both["hop"].tolist() == [1, 2]
+    assert {"r", "p", "verdict", "n_pairs"} <= set(both)

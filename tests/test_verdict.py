@@ -10,7 +10,7 @@ import xarray as xr
 import spectrata as st
 from spectrata.errors import OptionError
 from spectrata.stats.findings import collapse
-from spectrata.stats.findings.collapse import LEVELS, TOO, verdicts
+from spectrata.stats.findings.collapse import COLLAPSED_TOO, LEVELS, verdicts
 
 ROOT = Path(__file__).parents[1]
 NAMES = ("input", "convs.0", "convs.0/hidden", "convs.1/hidden", "convs.2")
@@ -115,7 +115,7 @@ def test_the_last_hidden_layer_is_the_state_that_the_outputs_are_made_of():
         ([LOW] * 4, [HIGH] * 4, "not settled"),  # fewer than five evaluations
         ([LOW] * 5, [HIGH, HIGH, LOW, HIGH, HIGH], "not settled"),  # below the level at one of them
         ([0.02] * 5, [0.09] * 5, "not settled"),  # less than five times as large
-        ([LOW] * 5, [0.02] * 5, TOO),
+        ([LOW] * 5, [0.02] * 5, COLLAPSED_TOO),
         ([LOW] * 5, None, ""),
     ],
 )
@@ -123,13 +123,13 @@ def test_messages_are_the_cause_only_where_the_control_says_so_five_times(values
     found = hidden(recent(values, control))
     assert found.cause == cause
     assert ("messages are the cause" in found.text) == (cause == "messages")
-    assert ("control without messages: too" in found.text) == (cause == TOO)
+    assert ("control without messages: too" in found.text) == (cause == COLLAPSED_TOO)
     assert hidden(recent([HIGH] * len(values), control)).cause == ""  # nothing to explain
 
 
 def test_a_control_may_be_given_and_must_be_of_the_same_epoch():
     ds = layers([0.5, 0.5, 0.5, LOW, 0.5])
-    assert hidden(ds, control=layers([0.5, 0.5, 0.5, 0.01, 0.5])).cause == TOO
+    assert hidden(ds, control=layers([0.5, 0.5, 0.5, 0.01, 0.5])).cause == COLLAPSED_TOO
     assert hidden(ds, control=layers([0.5] * 5, pass_epoch=-1)).cause == "not settled"  # five evaluations are not known
     with pytest.raises(OptionError, match="those of epoch 7 and control those of epoch 3"):
         verdicts(ds, layers([0.5] * 5, pass_epoch=3))

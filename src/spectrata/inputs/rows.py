@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from difflib import get_close_matches
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -98,7 +97,7 @@ def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, gaps: bo
     by_form = {str(name).casefold(): name for name in missing}
     alike = [(label, get_close_matches(str(label).casefold(), by_form, 1)) for label in extra[:MOST_EXTRA]]
     close = [f"{shown(label)} may be {shown(by_form[found[0]])}" for label, found in alike if found]
-    numbers = all(str(name).isdigit() for name in (*missing, *extra))  # which may be a signal
+    numbers = any(all(str(name).isdigit() for name in names) for names in (missing, extra))  # which name nothing
     if not missing:
         advice = f"leave them out of the {what}, or add them to the graph (in an edge list, a line with the name alone)"
     elif close and not numbers:
@@ -115,14 +114,16 @@ def warn_of_order(signal: Any, graph: Nodes, what: str = "signal") -> None:
     if not graph.named:
         return
     file = isinstance(signal, (str, os.PathLike))
-    whole = all(whole_number(name) is not None for name in graph.names)
-    ascending = whole and all(a < b for a, b in pairwise(graph.names))  # type: ignore[operator]
+    numbers = [whole_number(name) for name in graph.names]
+    whole = None not in numbers
+    ordered = sorted(number for number in numbers if number is not None)
+    ascending = whole and numbers == ordered
     if not (file or what == "table") and (not whole or ascending):
         return
     held = f"The file {shown(Path(signal).name)} holds" if file else f"The {what} holds"
     some = f"{listed(graph.names[:3], shown)}, ..."
     if whole and not ascending:  # the first names may look as if they were in order
-        row = int(np.argmax([one != other for one, other in zip(graph.names, sorted(graph.names), strict=True)]))
+        row = int(np.argmax(np.array(numbers, dtype=object) != np.array(ordered, dtype=object)))
         some = f"row {row}, counted from 0, is node {shown(graph.names[row])}"
     order = f"rows follow the order of the graph's nodes ({some})"
     warn(f"{held} no names, so its {order}; give a mapping, a Series or a table with names to match by name.")

@@ -133,12 +133,12 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
 
 
 def to_table(ds: "xr.Dataset") -> "pd.DataFrame":
-    """Magnitudes as a long table: one row per algorithm, snapshot, hop and component.
+    """A result as a long table: one row per algorithm, snapshot, hop and component, or per test.
 
     Parameters
     ----------
     ds : xarray.Dataset
-        A result.
+        A result, or what a reading such as ``correlogram`` or ``local`` returned.
 
     Returns
     -------
@@ -151,6 +151,9 @@ def to_table(ds: "xr.Dataset") -> "pd.DataFrame":
     >>> list(table.columns)
     ['algorithm', 'hop', 'component', 'eigenvalue', 'eigenspace', 'multiplicity', 'magnitude']
     """
+    if "magnitude" not in getattr(ds, "data_vars", ("magnitude",)) and "spectrata_version" in ds.attrs:
+        kept = [name for name, found in ds.data_vars.items() if not {"edge", "axis"} & set(found.dims)]
+        return ds[kept].to_dataframe().reset_index()
     check(ds)
     frame = ds[["magnitude"]].to_dataframe().reset_index()
     frame = frame[~frame["multiplicity"].eq(0)]  # what pads hops and graphs with fewer components

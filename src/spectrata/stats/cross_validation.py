@@ -33,12 +33,9 @@ class Target:
     def folds(self, rng: np.random.Generator) -> np.ndarray:
         """Draw a fold for each training node, every class spread evenly over the folds."""
         group = np.zeros(len(self.values), dtype=np.int64) if self.classes is None else self.values
-        fold = np.empty(len(group), dtype=np.int64)
-        start = 0
-        for members in (np.flatnonzero(group == one) for one in np.unique(group)):
-            fold[rng.permutation(members)] = (start + np.arange(len(members))) % FOLDS
-            start += len(members)  # the next class goes on where this one ended: folds stay of equal size
-        return fold
+        mixed = [rng.permutation(np.flatnonzero(group == one)) for one in np.unique(group)]
+        # Each class goes on where the last one ended, so that folds are of equal size.
+        return np.argsort(np.concatenate(mixed)) % FOLDS
 
     def scores(self, x: np.ndarray, train: np.ndarray, *tests: np.ndarray) -> list[tuple[float, float]]:
         """Score a linear model of the rows ``train`` of ``x`` on others: score and accuracy, NaN where undefined."""

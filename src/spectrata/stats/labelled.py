@@ -8,7 +8,7 @@ from spectrata._version import __version__
 from spectrata.core.operators import Laplacian
 from spectrata.core.stratification import Stratification
 from spectrata.inputs.graphs import Graph
-from spectrata.results.build import node_labels
+from spectrata.results.build import along_rows, node_labels
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -39,11 +39,12 @@ LONG_NAMES = {
 }
 
 
-def of_tests(free: "Chance", held: "Chance") -> dict[str, np.ndarray]:
+def of_tests(plain: "Chance", conditional: "Chance") -> dict[str, np.ndarray]:
     """The variables of r and of r given covariates, by name."""
-    found = {"r": free.value, "p": free.p, "p_family": free.p_family}
-    found |= {"r_given": held.value, "p_given": held.p, "p_family_given": held.p_family}
-    return found | {"near_level": free.near_level | held.near_level, "chance_low": free.low, "chance_high": free.high}
+    found = {"r": plain.value, "p": plain.p, "p_family": plain.p_family}
+    found |= {"r_given": conditional.value, "p_given": conditional.p, "p_family_given": conditional.p_family}
+    found |= {"near_level": plain.near_level | conditional.near_level}
+    return found | {"chance_low": plain.low, "chance_high": plain.high}
 
 
 def labelled(
@@ -60,10 +61,8 @@ def labelled(
     graph = reading.strat.graph
     axes: dict[str, Any] = {} if reading.snapshots is None else {"snapshot": list(reading.snapshots)}
     axes |= {"column": [column.name for column in reading.columns]} if reading.separate else {}
-    sizes = [len(labels) for labels in axes.values()]
-    variables: dict[str, Any] = {
-        name: ((*axes, *last), array.reshape(*sizes, *array.shape[2:])) for name, array in arrays.items()
-    }
+    rows = {name: array.reshape(-1, *array.shape[2:]) for name, array in arrays.items()}
+    variables: dict[str, Any] = {name: along_rows(row, ("snapshot", *last), axes) for name, row in rows.items()}
     coords = {"hop": list(reading.hops)} | coords
     if "node" in last:
         variables |= graph_variables(graph)

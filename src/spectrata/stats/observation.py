@@ -31,11 +31,6 @@ class Pairs:
     backend: Backend = NUMPY  # where many pairs are summed
 
     @property
-    def n(self) -> int:
-        """Rows, with and without a pair."""
-        return self.stratum.n_nodes
-
-    @property
     def nbytes(self) -> int:
         return 4 * int(self.ends.nbytes + self.weights.nbytes)
 
@@ -73,14 +68,9 @@ class Pairs:
         return 2 * len(self.ends) == m * (m - 1) and m > 0 and bool(np.ptp(self.weights) == 0)
 
     @cached_property
-    def participation(self) -> np.ndarray:
-        """Sum of the weights of each row's pairs, W 1, shape (n,)."""
-        return np.bincount(self.stratum.edges.ravel(), np.repeat(self.weights, 2), self.n)
-
-    @cached_property
     def k(self) -> np.ndarray:
-        """The same of the nodes that have a pair, shape (m,)."""
-        return self.participation[self.nodes]
+        """Sum of the weights of the pairs of each node, W 1, shape (m,)."""
+        return self.stratum.degrees[self.nodes]
 
     @cached_property
     def total(self) -> float:
@@ -148,14 +138,14 @@ class Observation:
         """What r of every order is summed with, ``(1 + 3 q, n)``: k, q covariates Q without the constant, W Q, k Q."""
         if self.table is not None:
             return self.table.sums
-        pairs, k = self.pairs, self.pairs.participation
+        pairs, k = self.pairs, self.pairs.stratum.degrees
         basis = np.empty((self.n, 0)) if self.given is None else self.given[:, 1:]  # x has mean 0 in every order
         weighted = np.zeros_like(basis)
         weighted[pairs.nodes] = pairs.matrix @ basis[pairs.nodes]
         return np.ascontiguousarray(np.column_stack([k, basis, weighted, k[:, None] * basis]).T)
 
     @cached_property
-    def there(self) -> tuple[Any, ...]:
+    def on_device(self) -> tuple[Any, ...]:
         """Edges, their weights, ``sums`` and the values where the backend of the pairs keeps arrays."""
         arrays = (self.pairs.stratum.edges, self.pairs.weights, self.sums, self.values)
         return tuple(map(self.pairs.backend.asarray, arrays))

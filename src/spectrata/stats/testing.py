@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spectrata.kernels import threads
-from spectrata.stats.nulls.correction import TIE, over_columns
+from spectrata.stats.nulls.correction import TIE
 from spectrata.stats.nulls.given import Covariates, read_given
 from spectrata.stats.nulls.orders import arrangements, block_orders, order_batches
 from spectrata.stats.nulls.stopping import LEVEL, MANY, Chance, looks, run_columns, run_family
@@ -41,7 +41,7 @@ def run_tests(
 
     Cells of one signal are a family of hops, snapshots and statistics: arrays (S,). Where every one of C columns is a
     signal of its own, each column is a family: arrays (C, S). A signal may be one of so many ``columns``. Returns the
-    free test and the one given covariates.
+    plain test and the one given covariates.
     """
     chance = _against(cells, None, at, seed, columns)
     if not covariates.name:
@@ -124,9 +124,9 @@ def verdicts(
 class Results:
     """The tests of a reading: arrays (S, T, C, H) of S statistics, r first; NaN where no test was made.
 
-    ``free`` are those against permutation, ``held`` those given covariates, ``made`` both. ``facts`` has participation,
-    the share between parts and Moran's I (T, C, H), ``q`` the false discovery rates of both tests. Shares are tested
-    where they are wanted and can be had; ``left_out`` says what was not.
+    ``plain`` are those against permutation, ``conditional`` those given covariates, ``both`` the two. ``facts`` has
+    participation, the share between parts and Moran's I (T, C, H), ``q`` the false discovery rates of both tests.
+    Shares are tested where they are wanted and can be had; ``left_out`` says what was not.
     """
 
     def __init__(self, reading: Reading, given: Any, draws: int | None, seed: int, with_shares: bool = False) -> None:
@@ -141,7 +141,7 @@ class Results:
         self.given = self.covariates.name  # "degree", "covariates" or ""
         self.reading, self.with_shares = reading, with_shares
         shape = (len(STATISTICS), len(reading.columns[0].values), len(reading.columns), len(reading.hops))
-        self.free, self.held = self.made = Chance.unknown(shape), Chance.unknown(shape)
+        self.plain, self.conditional = self.both = Chance.unknown(shape), Chance.unknown(shape)
         self.left_out = ""
         self.facts = {name: np.full(shape[1:], np.nan) for name in ("participation", "between_parts", "moran")}
         self.complete = np.zeros(shape[2:], dtype=bool)
@@ -156,20 +156,17 @@ class Results:
             if index not in together:
                 self._one_column(index, column, pairs)
             self._describe(index, column, pairs)
-        for one in self.made:  # the same in every order is no test
+        for one in self.both:  # the same in every order is no test
             one.p[0][:, self.complete] = one.p_family[0][:, self.complete] = np.nan
-        self.q = tuple(np.moveaxis(over_columns(np.moveaxis(one.p_family, 2, 0)), 0, 2) for one in self.made)
-        for chance, q in zip(self.made, self.q, strict=True) if reading.separate and shape[2] > 1 else ():
-            chance.near_level[:] = chance.near_by_q(q, n)
-        self.draws = int(self.free.draws.max(initial=0))  # the most behind any p
+        self.q = tuple(one.over_columns(n, axis=2) for one in self.both)
+        self.draws = int(self.plain.draws.max(initial=0))  # the most behind any p
         # Corrected p that verdicts rest on: q where columns are tested one by one.
-        self.decides = self.q if reading.separate else tuple(one.p_family for one in self.made)
-        self.near_level = self.free.near_level | self.held.near_level
+        self.decides = self.q if reading.separate else tuple(one.p_family for one in self.both)
 
     def verdicts(self) -> np.ndarray:
         """The words of all tests as tests of r, ``(S, T, C, H)``."""
-        words = verdicts(self.decides[0], self.free.tail, self.decides[1], self.held.tail, self.given)
-        return np.where(np.isnan(self.free.value), "undefined", np.where(self.complete, "not tested", words))
+        words = verdicts(self.decides[0], self.plain.tail, self.decides[1], self.conditional.tail, self.given)
+        return np.where(np.isnan(self.plain.value), "undefined", np.where(self.complete, "not tested", words))
 
     def _one_column(self, index: int, column: Column, pairs: list[Pairs]) -> None:
         cells = {}
@@ -180,18 +177,19 @@ class Results:
             self._note(obs, t, index, h)
             for statistic in (Likeness(), *(shares(pairs[h]) if self.with_shares else ())):
                 cells[STATISTICS.index(statistic.name), t, index, h] = Cell(obs, statistic)
-        if self.with_shares and pairs[0].n > MOST_NODES:
+        if self.with_shares and pairs[0].stratum.n_nodes > MOST_NODES:
             self.left_out = f"Scale (smooth, rough, main divide) is not tested above {MOST_NODES:,} nodes."
             for (_, t, _, h), cell in cells.items():
-                for name, share in described(cell.obs, self.reading.strat).items() if h == 0 else ():
-                    self.free.value[STATISTICS.index(name), t, index, h] = share
+                if h == 0:
+                    for name, share in described(cell.obs, self.reading.strat).items():
+                        self.plain.value[STATISTICS.index(name), t, index, h] = share
         forms = ((cell.statistic, cell.obs.width) for cell in cells.values())
         work = 2.0 * sum(one.form.size * width for one, width in forms if isinstance(one, Share))
         if self.with_shares and self.at and work * self.at[0] > SHARE_WORK:
             self.left_out = "Scale is described without p: its permutations would take long at this size."
             for place in [place for place in cells if place[0]]:
                 cell = cells.pop(place)
-                self.free.value[place] = cell.statistic.value(cell.obs)
+                self.plain.value[place] = cell.statistic.value(cell.obs)
         if cells:
             own = self.covariates.of(column.rows)
             columns = len(self.reading.columns) if not self.at or work * self.at[-1] <= SECOND_WORK else 1
@@ -211,8 +209,8 @@ class Results:
             self._test((0, slice(None), some), cells, self.covariates)
 
     def _test(self, where: Any, cells: Sequence[Cell], covariates: Covariates, columns: int = 1) -> None:
-        for into, made in zip(self.made, run_tests(cells, covariates, self.at, self.seed, columns), strict=True):
-            into.place(where, made)
+        for all_tests, own in zip(self.both, run_tests(cells, covariates, self.at, self.seed, columns), strict=True):
+            all_tests.place(where, own)
 
     def _note(self, obs: Observation, t: int, index: Any, h: int) -> None:
         self.facts["participation"][t, index, h] = likeness.participation_ratio(obs)
@@ -222,18 +220,17 @@ class Results:
 
     def _describe(self, index: int, column: Column, pairs: list[Pairs]) -> None:
         """Say why r is undefined, where covariates leave nothing, or what makes a hop weak evidence."""
-        value, value_given = (one.value[0, :, index] for one in self.made)
-        free, held = ((one.high - one.low)[0, :, index] <= TIE for one in self.made)
-        fixed = held & ~free  # covariates leave r the same in every order
+        value, value_given = (one.value[0, :, index] for one in self.both)
+        same, same_given = ((one.high - one.low)[0, :, index] <= TIE for one in self.both)
+        fixed = same_given & ~same  # covariates leave r the same in every order
         for t, h in np.ndindex(value.shape):
-            words = pairs[h].remark
+            why, remark = "", pairs[h].remark
             if np.isnan(value[t, h]):
-                words = NO_VARIANCE if len(pairs[h].ends) else "no pair of labelled nodes"
+                why, remark = NO_VARIANCE if len(pairs[h].ends) else "no pair of labelled nodes", ""
             elif pairs[h].is_complete:
-                words = f"r same in every order; {words}".removesuffix("; ")
+                why = "r same in every order"
             elif self.given and self.at and np.isnan(value_given[t, h]):
                 why = self.covariates.of(column.rows).why_untested(pairs[h].stratum.relative_degrees)
-                words = f"{why}; {words}" if words else why
             elif fixed[t, h]:
-                words = f"r given is the same in every order; {words}".removesuffix("; ")
-            self.status[t, index, h] = words or "ok"
+                why = "r given is the same in every order"
+            self.status[t, index, h] = "; ".join(filter(None, [why, remark])) or "ok"

@@ -20,9 +20,10 @@ def recognise(graph: Any, asked: Asked) -> RawGraph:
     """Read the edges and names of whatever kind of object this is; ``asked.layout`` says what the caller calls it."""
     if hasattr(graph, "data_vars"):
         raise OptionError("This is a result, not a graph; give the graph, or a Stratification of it.")
+    if arrays.module(graph) == "polars" and hasattr(graph, "to_pandas"):
+        graph = graph.to_pandas()
     if arrays.is_labelled(graph):
-        advice = "use networkx.from_pandas_edgelist or from_pandas_adjacency, or give its .to_numpy()"
-        raise GraphTypeError(f"Cannot read a graph from {kind(graph)}; {advice}.")
+        return _from_frame(graph)
     if asked.layout == "edges":
         return arrays.from_edges(graph, asked)
     if isinstance(graph, (np.ndarray, list, tuple)):
@@ -63,6 +64,29 @@ def is_dgl(obj: Any) -> bool:
 
 def is_anndata(obj: Any) -> bool:
     return _has(obj, "obsp", "obsm", "obs_names", "var_names", "X")
+
+
+def _from_frame(frame: Any) -> RawGraph:
+    """Read edges, the ends in the first two columns, or a square table whose index has the names of its columns."""
+    if not hasattr(frame, "columns") or frame.shape[1] < 2:
+        forms = "edges (two columns of ends, then attributes), or a square one with one set of names on both sides"
+        raise GraphTypeError(f"Cannot read a graph from {kind(frame)}; give a DataFrame of {forms}.")
+    if frame.index.tolist() == frame.columns.tolist():
+        return replace(arrays.from_dense(arrays.to_numpy(frame)), names=tuple(frame.index.tolist()))
+    if frame.shape[0] == frame.shape[1] > 3 and all(getattr(one, "kind", "O") in "biuf" for one in frame.dtypes):
+        raise GraphTypeError("The square table has other names on its rows than on its columns; give both the same.")
+    ends, more = frame.iloc[:, :2], [str(name) for name in frame.columns[2:]]
+    if ends.isna().any(axis=None):
+        row = int(np.argmax(ends.isna().any(axis=1)))
+        raise GraphTypeError(f"Row {row} of the table of edges, counted from 0, lacks an end; drop it.")
+    if any(getattr(kind_of, "kind", "O") == "f" for kind_of in ends.dtypes):
+        raise GraphTypeError("The first two columns of the table are decimal numbers, not names of nodes.")
+    names: dict[Any, int] = {}
+    rows = [names.setdefault(name, len(names)) for name in ends.to_numpy().ravel().tolist()]
+    weight = "weight" if "weight" in more else more[0] if len(more) == 1 else None
+    columns = Columns(lambda: more, lambda name: frame.iloc[:, 2 + more.index(name)].to_numpy())
+    edges = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    return RawGraph(edges, len(names), tuple(names), columns=columns, weight=weight)
 
 
 def from_networkx(graph: Any) -> RawGraph:

@@ -150,10 +150,11 @@ def compare(
     attributes = attributes_of(first.ds, "comparison") | {"zero": int(zero), "draws": draws, "seed": seed}
     reason = why_untested(first, second, draws)
     attributes["shift_test"] = f"none: {reason}" if reason else NULL
-    for name, array in {} if reason else shift_intervals(first, second, bands, draws, seed).items():
-        every = np.full(shift.shape, np.nan)
-        every[first.algorithms.index(EXACT)] = array
-        variables[name] = rows.placed(every, "hop", "band")
+    if not reason:
+        for name, array in shift_intervals(first, second, bands, draws, seed).items():
+            every = np.full(shift.shape, np.nan)
+            every[first.algorithms.index(EXACT)] = array
+            variables[name] = rows.placed(every, "hop", "band")
     if EXACT in first.algorithms and not any(ZERO_DROPPED in side.ds.attrs for side in (first, second)):
         for name, side in (("off_zero_a", first), ("off_zero_b", second)):
             variables[name] = side.placed(off_zero_share(side), "hop", algorithm=False)
@@ -164,10 +165,10 @@ def correlation_chance(x: SpreadSpectra, y: SpreadSpectra, draws: int, seed: int
     """Compute 2.5 and 97.5 % of the correlation with eigenspaces in random order: ``(algorithm, T, hop)`` each."""
     u, v = np.broadcast_arrays(x.values, y.values)
     low, high = (np.full(u.shape[:-1], np.nan) for _ in range(2))
-    for place in np.ndindex(u.shape[:-1] if draws else (0,)):
+    for place in np.ndindex(u.shape[:-1]):
         weights = x.weights[place[-1]]
         used = np.flatnonzero(~np.isnan(u[place]) & ~np.isnan(v[place]) & (weights > 0))
-        if len(used) < 2:
+        if not draws or len(used) < 2:
             continue
         one, other, mixed = u[place][used], v[place][used], orders(seed, len(used), 0, draws)
         # Each order for both sides in turn, so that exchanging the two results changes nothing.
@@ -255,11 +256,12 @@ def shift_intervals(a: View, b: View, bands: int, draws: int, seed: int) -> dict
             ready[row] = pairs
     reach, p = np.full((2, count, len(a.hops), bands), np.nan)
     signs = exchange_signs(seed, a.n_nodes, draws)
-    for place, hop in enumerate(a.hops if ready else ()):
-        forms = band_forms(strat.basis(hop), bands)
-        for row, pairs in ready.items():
-            found = [max_shift_test(exchanged_shifts(*pair, forms, signs)) for pair in pairs]
-            reach[row, place], p[row, place] = np.max(found, axis=0)
+    if ready:
+        for place, hop in enumerate(a.hops):
+            forms = band_forms(strat.basis(hop), bands)
+            for row, pairs in ready.items():
+                found = [max_shift_test(exchanged_shifts(*pair, forms, signs)) for pair in pairs]
+                reach[row, place], p[row, place] = np.max(found, axis=0)
     return {"shift_low": -reach, "shift_high": reach, "shift_p": p}
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.special import xlogy
+from scipy.special import entr
 
 from spectrata.core.hop import split_along
 from spectrata.core.operators import Laplacian
@@ -183,7 +183,7 @@ def _ranks(values: np.ndarray) -> dict[str, np.ndarray]:
     p = over(singular.T, np.broadcast_to(total, singular.T.shape))
     square = np.sum(singular**2, axis=1)
     return {
-        "effective_rank": np.exp(-np.sum(xlogy(p, p), axis=0)),
+        "effective_rank": np.exp(np.sum(entr(p), axis=0)),
         "stable_rank": over(square, largest**2),
         "rank": np.sum(singular > RANK_TOLERANCE * largest[:, None], axis=1),
         "norm": np.sqrt(square),

@@ -35,7 +35,7 @@ REMEDY = (
     "collapsed together with their control; residual connections with LayerNorm then gave the best test score of three "
     "remedies in 20 cases (mean .51 instead of .38; the others were PairNorm and DropEdge)."
 )
-MESSAGES, TOO, UNSETTLED = "messages", "collapsed without messages too", "not settled"  # causes of a collapse
+MESSAGES, COLLAPSED_TOO, UNSETTLED = "messages", "collapsed without messages too", "not settled"  # causes of a collapse
 OPTIMISATION = (
     "Nothing collapsed, but the training accuracy is low. Look at the optimisation:",
     "learning rate, normalisation, residual connections.",
@@ -52,6 +52,7 @@ SIGNS = {"collapsed": "<", "not_collapsed": ">="}
 AT_CHANCE = "train accuracy at chance"
 ENOUGH_EPOCHS = 50  # without a loss, a shorter run counts as still training
 STILL = 0.05  # change of the loss between the last two tenths, of its total change, up to which training has ended
+MEDIAN_ERROR = 1.25  # standard error of a median in those of a mean, of normal values: the root of pi / 2
 FEWEST = 30  # losses from which on their course is read: three in each tenth
 POOR = 0.5  # training accuracy, from the largest class (0) to 1, below which a model has not learned its training nodes
 
@@ -93,7 +94,7 @@ class Verdict:
     agreeing: int = 0  # how many of the last evaluations were on the same side of the level as the judged one
     evaluations: int = 0
     control: float = float("nan")  # the value of the same weights without messages
-    cause: str = ""  # of a collapse, where there was a control: MESSAGES, TOO or UNSETTLED
+    cause: str = ""  # of a collapse, where there was a control: MESSAGES, COLLAPSED_TOO or UNSETTLED
     ending: Ending = ENDED
     scores: str = ""  # what the scores given to w.step add
     rank: float = float("nan")  # effective rank
@@ -120,7 +121,7 @@ class Verdict:
         said += f" ({self.ending.reason})" if self.ending.reason else ""
         if self.cause:
             words = {MESSAGES: "so messages are the cause", UNSETTLED: "cause not settled"}
-            why = "too" if self.cause == TOO else f"{self.control:.2g}, {words[self.cause]}"
+            why = "too" if self.cause == COLLAPSED_TOO else f"{self.control:.2g}, {words[self.cause]}"
             said += f"; control without messages: {why}"
         said += f"; {self.scores}" if self.scores else ""
         return said + (f" ({self.ending.unchecked})" if self.ending.unchecked else "")
@@ -155,12 +156,12 @@ class Verdict:
             return "Without a control (the same weights without messages) the cause is not known."
         rule = f"above the level and at least {MARGIN:g} times the layer's value at each of the last {RECENT_PASSES}"
         said = {
-            TOO: "is below the level too, so messages are not needed to explain the collapse.",
+            COLLAPSED_TOO: "is below the level too, so messages are not needed to explain the collapse.",
             MESSAGES: f"is {rule} evaluations, so messages are the cause.",
             UNSETTLED: f"is not {rule} evaluations, so it is not settled whether messages are the cause.",
         }[self.cause]
         limit = "The weights were trained with messages; a network trained without them was not compared."
-        advice = f" {REMEDY}" if self.cause == TOO else ""
+        advice = f" {REMEDY}" if self.cause == COLLAPSED_TOO else ""
         return f"Without messages the same weights give {self.control:.3g}, which {said} {limit}{advice}"
 
 
@@ -216,10 +217,10 @@ def _judge(one: "xr.Dataset", name: str, place: str, ending: Ending, scores: str
         scores += " as well"
     agreeing = int(np.sum((recent < level) == (value < level)))
     cause = _cause(one, recent, level) if kind == "collapsed" else ""
-    control, rank, dead = (float(one.get(other, np.nan)) for other in (CONTROL, "effective_rank", "dead_rows"))
-    return Verdict(
-        kind, name, place, value, level, agreeing, len(recent), control, cause, ending, scores, rank, dead
-    )  # fmt: skip
+    beside = {"control": CONTROL, "rank": "effective_rank", "dead": "dead_rows"}
+    facts: dict[str, Any] = {field: float(one.get(measure, np.nan)) for field, measure in beside.items()}
+    facts |= {"cause": cause, "ending": ending, "scores": scores}
+    return Verdict(kind, name, place, value, level, agreeing, len(recent), **facts)
 
 
 def _cause(one: "xr.Dataset", recent: np.ndarray, level: float) -> str:
@@ -229,7 +230,7 @@ def _cause(one: "xr.Dataset", recent: np.ndarray, level: float) -> str:
     past = one[CONTROL_RECENT].values if CONTROL_RECENT in one else np.empty(0)
     if len(past) == RECENT_PASSES and np.all((past >= level) & (past >= MARGIN * recent)):
         return MESSAGES
-    return TOO if one[CONTROL] < level else UNSETTLED
+    return COLLAPSED_TOO if one[CONTROL] < level else UNSETTLED
 
 
 def _with_control(ds: "xr.Dataset", control: "xr.Dataset") -> "xr.Dataset":
@@ -256,8 +257,8 @@ def is_layers(ds: Any) -> bool:
 def places(ds: "xr.Dataset") -> dict[str, int]:
     """Rows of the last hidden state and of the outputs.
 
-    Without hidden states, the layer before the outputs counts. So does a layer after the last hidden state whose
-    output the last layer is given as it is, which therefore has no hidden state of its own.
+    Without hidden states, the last layer before the outputs counts. So does a layer after the last hidden state: its
+    output goes into the last layer unchanged, and was not recorded as a hidden state.
     """
     roles, names = ds["role"].values.tolist(), ds["snapshot"].values.tolist()
     found: dict[str, int] = {}
@@ -308,13 +309,15 @@ def layer_table(ds: "xr.Dataset") -> str:
     return "\n".join([line("layer", (heads[str(name)] for name in known)), *lines, LEGEND])
 
 
-def scores_of(ds: "xr.Dataset") -> dict[str, list[float]]:
-    """The scores given to ``w.step``, by name, in the order of their epochs."""
-    return {name: one for name, one in json.loads(ds.attrs.get("scores", "{}")).items() if name != "epoch"}
+def scores_of(ds: "xr.Dataset") -> dict[str, np.ndarray]:
+    """The finite scores given to ``w.step``, by name, in the order of their epochs."""
+    given = json.loads(ds.attrs.get("scores", "{}"))
+    known = {name: np.array(values, dtype=float) for name, values in given.items() if name != "epoch"}
+    return {name: values[np.isfinite(values)] for name, values in known.items()}
 
 
 def ending_of(ds: "xr.Dataset") -> Ending:
-    """Whether training has ended, and what is judged is an evaluation.
+    """Tell whether training has ended, and whether what is judged is an evaluation.
 
     The median loss of the last tenth of the epochs is compared with that of the tenth before. From ``ENOUGH_EPOCHS``
     losses on, a difference within twice its own standard error counts as none: a loss that only scatters has ended.
@@ -324,8 +327,7 @@ def ending_of(ds: "xr.Dataset") -> Ending:
         return Ending(f"a {kind} pass: use evaluate=10", "Passes recorded by hand are evaluations with mode='eval'.")
     scores = scores_of(ds)  # a loss of training says it if there is one, else any score
     name = min(scores, key=lambda one: ("loss" not in one.lower(), _is_held_out(one)), default="")
-    values = np.array(scores.get(name, []), dtype=float)
-    values = values[np.isfinite(values)]
+    values = scores.get(name, np.empty(0))
     if len(values) < FEWEST:
         epochs = int(ds.attrs.get("epochs", 0))  # 0: not known, or no training was seen
         given = f"{len(values)} values of {name}" if len(values) else "no loss"
@@ -338,7 +340,7 @@ def ending_of(ds: "xr.Dataset") -> Ending:
     size = len(values) // 10
     last, before = values[-size:], values[-2 * size : -size]
     change, total = abs(np.median(last) - np.median(before)), np.ptp(values)
-    scatter = 1.25 * np.sqrt((last.var() + before.var()) / size) if len(values) >= ENOUGH_EPOCHS else 0.0
+    scatter = MEDIAN_ERROR * np.sqrt((last.var() + before.var()) / size) if len(values) >= ENOUGH_EPOCHS else 0.0
     limit = max(STILL * total, 2 * scatter)
     if change <= limit:
         return ENDED
@@ -351,14 +353,10 @@ def _is_held_out(name: str) -> bool:
 
 
 def accuracy_words(ds: "xr.Dataset") -> tuple[str, bool]:
-    """Describe the median accuracy of training in the last tenth of the epochs, and whether it is poor.
-
-    Where labels are known, it stands beside that of always naming the largest class.
-    """
-    known = scores_of(ds)
-    own = [name for name in known if "acc" in name.lower() and not _is_held_out(name)]
-    values = np.array(known[own[0]] if own else [], dtype=float)
-    values = values[np.isfinite(values)]
+    """Describe the median training accuracy of the last tenth of the epochs, beside that of always naming the largest
+    class where labels are known; and tell whether it is poor."""
+    own = (one for name, one in scores_of(ds).items() if "acc" in name.lower() and not _is_held_out(name))
+    values = next(own, np.empty(0))
     if not len(values):
         return "", False
     accuracy = float(np.median(values[-max(1, len(values) // 10) :]))

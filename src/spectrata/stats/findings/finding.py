@@ -20,14 +20,13 @@ TESTED = ("alike", "unlike", "smooth", "rough", "coarse")
 VERDICTS = ("collapsed", "dead", "not_finite", "training", "not_collapsed")
 NUMBERS = ("value", "chance_low", "chance_high", "p", "p_family", "value_given", "p_given", "p_family_given")
 WIDTH, MOST_TABLES = 80, 6
-BY_BIN = "degree: number of a node's pairs in the first three bins and in the tested one"  # strata by distance
 COLUMNS = ("hop", "verdict", "r", "chance", "p", "r given", "p given")
 LEFT = ("verdict", "chance")  # columns whose cells stand on the left
 # The first that a verdict begins with says what it means.
 WORDS = {
-    "alike only": "r above chance only with {given} accounted for",
+    "alike only": "",  # as the line on what is given says
     "alike": "r above chance{also}",
-    "unlike only": "r below chance only with {given} accounted for",
+    "unlike only": "",
     "unlike": "r below chance{also}",
     "less unlike": "r below 0, but above chance{also}",
     "less alike": "r above 0, but below chance{also}",
@@ -96,6 +95,7 @@ class Findings(Sequence[Finding]):
       2  alike    0.336  -0.103 to 0.056  0.001    0.340    0.001
     alike: r above chance, also given degree. p: corrected over 8 tests of r and
     scale; chance: one hop at a time.
+    Given degree: accounting for a node's pairs at hops 1, 2, 3 and the tested one.
     Scale: smooth at hops 1 and 2; follows the main divide at hops 1 and 2.
     """
 
@@ -226,8 +226,6 @@ def footnote(findings: Sequence[Finding], given: str, tests: int) -> str:
     outside = any(one.verdict == "chance" and not one.chance_low <= one.value <= one.chance_high for one in judged)
     parts = explained((by_side(one.verdict, one.value) for one in judged), given, " after correction" * outside)
     text = "; ".join(parts) + "." if parts else ""
-    if given == "degree" and parts and isinstance(findings[0].hop, str):
-        text += f" {BY_BIN}."
     if any(one.p == one.p for one in findings):
         text += f" p: {correction(findings, tests)}; chance: one hop at a time."
     if given and any(one.p == one.p and one.value_given != one.value_given for one in findings):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.stats.findings.finding import WIDTH, Finding, by_side, place_words, shown, shown_p
+from spectrata.stats.nulls.given import as_list
 from spectrata.stats.nulls.stopping import LEVEL
 
 if TYPE_CHECKING:
@@ -157,10 +158,10 @@ def scale_lines(findings: Iterable[Finding], given: str) -> list[str]:
 
 
 def likeness_words(rows: Sequence[Finding], diameter: int | None) -> str:
-    """Verdicts of consecutive hops in words: the first hop leads, and what shows only given degree comes last.
+    """Verdicts in words, hops that follow each other with one verdict together: ``"alike up to 2 hops, unlike at 4"``.
 
-    Of the others "alike" and "unlike", and only where there is neither what is not shown beyond degree. "From K hops
-    on" ends at the diameter: ``"alike up to 2 hops, less alike than chance from 4 hops on"``.
+    The first hop leads. Of the others the clear verdicts are named; only where there is none, those that are not shown
+    beyond degree or hold only given degree. "From K hops on" ends at the diameter.
     """
     # Equal for hops that follow each other.
     steps = [one.hop if isinstance(one.hop, str) else one.hop - at for at, one in enumerate(rows)]
@@ -209,9 +210,7 @@ def _where(some: list[Any], diameter: int | None) -> str:
 
 def covariate_names(given: Any) -> list[str]:
     """The names of ``given=``; "the covariates" where they are arrays or tables, nothing where there are none."""
-    if given is None or given is False:
-        return []
-    some = given if isinstance(given, (list, tuple)) else [given]
+    some = as_list(given)
     return list(some) if all(isinstance(one, str) for one in some) else ["the covariates"]
 
 

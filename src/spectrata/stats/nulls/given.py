@@ -16,10 +16,11 @@ from spectrata.inputs.labels import Labels, as_labels
 from spectrata.inputs.signals import Signal, as_signal, pick_columns, require_finite
 
 DEGREE = "degree"
+BY_HOP, BY_BIN = "at hops 1, 2, 3 and the tested one", "in the first three bins and the tested one"
 LEAST_RUN = 10  # nodes of a run of neighbouring degrees that change places
 MOST_RATIO = 4  # of two degrees in one run: hubs and leaves do not change places, however few the hubs are
 LEAST_FREEDOM = 3  # nodes less independent covariates, below which residuals say nothing
-DEGREE_ALONE = 20_000  # nodes above which participation at hops 2 and 3 is not computed
+DEGREE_ALONE = 20_000  # nodes above which degrees at hops 2 and 3 are not computed
 DEPENDENT = 1e-8  # share of a column's length left by the other columns, below which it drops out
 NAMED = 8  # names that an error lists
 EXPLAINED = 1e-10  # share of a signal's length below which nothing is left of it
@@ -32,21 +33,21 @@ class Covariates:
     name: str  # "degree", "covariates" where others were given, or "" where there are none
     numbers: np.ndarray  # (n, c) columns that are the same at every hop; the constant is not among them
     blocks: np.ndarray  # (n,) nodes whose residuals may change places have the same number
-    by_participation: bool = False  # whether log(1 + k) of the tested hop is a further column
+    by_hop: bool = False  # whether log(1 + k) of the tested hop is a further column
     note: str = ""  # what was left out
 
-    def at(self, participation: np.ndarray) -> np.ndarray:
+    def at(self, degrees: np.ndarray) -> np.ndarray:
         """Orthonormal columns (n, q) that span the constant, first, and the covariates of a hop with ``k (n,)``.
 
         Its unit is the mean weight of a pair, so that the unit of the weights changes nothing.
         """
-        own = [np.log1p(participation)[:, None]] if self.by_participation else []
+        own = [np.log1p(degrees)[:, None]] if self.by_hop else []
         return independent(np.column_stack([self.numbers, *own]))
 
-    def why_untested(self, participation: np.ndarray) -> str:
+    def why_untested(self, degrees: np.ndarray) -> str:
         """Why a signal has no test given the covariates at a hop where its residual is zero."""
         name = DEGREE if self.name == DEGREE else "the covariates"
-        few = leaves_nothing(self.at(participation))
+        few = leaves_nothing(self.at(degrees))
         return f"too few nodes to account for {name}" if few else f"a function of {name}"
 
     def of(self, rows: np.ndarray) -> "Covariates":
@@ -93,19 +94,21 @@ def read_given(given: Any, strat: Stratification, table: Signal | None = None) -
     pieces: list[np.ndarray] = []  # numbers (n, c), and codes of categories (n,)
     names: list[str] = []
     has_degree, note = False, ""
-    for one in several(given):
+    for one in as_list(given):
         if isinstance(one, str) and one == DEGREE and one not in graph.attributes:
             has_degree = True
-            nearest, near = (1, (2, 3)) if is_by_number(strat) else (strat.hops[0], strat.hops[1:3])
-            degree = participation(strat, nearest)
+            by_number = is_by_number(strat)
+            nearest, near = (1, (2, 3)) if by_number else (strat.hops[0], strat.hops[1:3])
+            degree = relative_degrees(strat, nearest)
+            note = f"{'the weights of ' if strat.weights else ''}a node's pairs {BY_HOP if by_number else BY_BIN}"
             if n > DEGREE_ALONE:
-                near, note = (), f"Above {DEGREE_ALONE:,} nodes 'given degree' uses the degree alone."
-            far = [np.log1p(participation(strat, hop)) for hop in near]
+                near, note = (), f"degree alone, above {DEGREE_ALONE:,} nodes"
+            far = [np.log1p(relative_degrees(strat, hop)) for hop in near]
             pieces.append(np.column_stack([degree, np.sqrt(degree), np.log1p(degree), *far]))
-            note += " Degree is the sum of a node's edge weights." * bool(strat.weights)
         else:
             one = by_node(one, graph)
-            for column in [one.iloc[:, at] for at in range(one.shape[1])] if is_frame(one) else [one]:
+            columns = [one.iloc[:, at] for at in range(one.shape[1])] if is_frame(one) else [one]
+            for column in columns:
                 pieces += _pieces_of(column, graph, table)
                 name = column if isinstance(column, str) else getattr(column, "name", None)
                 names.append("an array" if name is None else str(name))
@@ -115,15 +118,18 @@ def read_given(given: Any, strat: Stratification, table: Signal | None = None) -
         blocks = degree_runs(degree, blocks)
     if names:
         known = ", ".join([DEGREE] * has_degree + names)
-        note = f"Given: {known} accounted for{'' if has_degree else ', degree not'}. {note}"
+        degree_is = f". Degree: {note}" if has_degree else ", degree not"
+        note = f"Given: {known} accounted for{degree_is}."
+    elif has_degree:
+        note = f"Given degree: accounting for {note}."
     numbers = [np.empty((n, 0)), *(piece for piece in pieces if piece.ndim == 2)]
     indicators = [np.eye(code.max() + 1)[code] for code in categories]
     name = "covariates" if names else DEGREE if has_degree else ""
-    by_participation = has_degree and n <= DEGREE_ALONE
-    return Covariates(name, np.column_stack(numbers + indicators), blocks, by_participation, note.strip())
+    by_hop = has_degree and n <= DEGREE_ALONE
+    return Covariates(name, np.column_stack(numbers + indicators), blocks, by_hop, note)
 
 
-def several(given: Any) -> Sequence[Any]:
+def as_list(given: Any) -> Sequence[Any]:
     """The covariates of a list that holds names, arrays or tables; anything else is one of them."""
     if given is None or given is False:
         return []
@@ -191,14 +197,14 @@ def is_by_number(strat: Stratification) -> bool:
     return all(isinstance(hop, (int, np.integer)) for hop in strat.hops)
 
 
-def participation(strat: Stratification, hop: Any) -> np.ndarray:
+def relative_degrees(strat: Stratification, hop: Any) -> np.ndarray:
     """Each node's pairs at a hop in units of their mean weight, shape (n,); 0 past the diameter."""
 
     def make() -> np.ndarray:
         near = strat.strata if hop in strat.hops else Strata(strat.graph, hop, strat.strata.hop_weights)
         return near.at(hop).relative_degrees if hop in near.hops else np.zeros(strat.graph.n_nodes)
 
-    return strat.remember(("participation", hop), make)
+    return strat.remember(("relative degrees", hop), make)
 
 
 def degree_runs(degrees: np.ndarray, within: np.ndarray) -> np.ndarray:

@@ -66,6 +66,13 @@ def order_batches(
         yield slice(first - start, last - start), orders(seed, n, first, last, blocks)
 
 
+def inverse(orders: np.ndarray) -> np.ndarray:
+    """The inverse of each order ``(B, n)``: the node that gets the value of each node."""
+    found = np.empty_like(orders)
+    np.put_along_axis(found, orders, np.broadcast_to(np.arange(orders.shape[1]), orders.shape), axis=1)
+    return found
+
+
 # All arrangements of a signal on some nodes, as orders (A, n), and the share (A,) of all n! orders that gives each.
 # Rows are no permutations: nodes that do not count keep their own value, and equal values are not told apart.
 Arrangements = tuple[np.ndarray, np.ndarray]

@@ -14,7 +14,7 @@ from scipy.special import betaincinv
 
 from spectrata.errors import OptionError, argument
 from spectrata.inputs.numbers import whole
-from spectrata.stats.nulls.correction import smallest_p, tails
+from spectrata.stats.nulls.correction import over_columns, smallest_p, tails
 
 LEVEL = 0.05
 LOOKS = (999, 9_999)
@@ -31,8 +31,12 @@ MANY = 20  # columns above which this rule applies
 ENOUGH = 20  # draws in the smaller tail at which a column stops (Besag and Clifford 1991)
 STEPS = (64, 128, 256, 512)  # draws at which columns may stop before the first look
 FEW = 10  # draws in the tail below which p comes from a fitted tail
-LEAST_P = 1e-6
+LEAST_P = 1e-6  # a fitted tail says nothing about smaller ones
 EXCEEDANCES = (250, 200, 150, 100, 75, 50)  # largest draws that a tail is fitted to
+LARGEST_TAIL = 0.25  # share of the draws that a tail has at most
+DISTINCT = 0.9  # share of a tail that must differ: it is fitted to continuous values
+PLOTTING = 0.35  # position of ordered values for probability-weighted moments (Hosking and Wallis 1987)
+EXPONENTIAL = -1e-6  # shape above which a generalised Pareto tail is computed as exponential
 POOR_FIT = 0.153  # Cramer-von Mises statistic, 5 % point of an exponential tail (Choulakian and Stephens 2001)
 
 # start, stop, and statistics (s,) or columns (c,) -> (stop - start, s) or (stop - start, c, S)
@@ -91,17 +95,16 @@ class Chance:
         """Of tests that were not made."""
         return cls(*(np.full(shape, one) for one in (value, *[np.nan] * 4, 0, 0, 0, False, False)))
 
-    def by_all(self, where: Any, values: np.ndarray, weights: np.ndarray | None = None) -> None:
+    def set_p_from_arrangements(self, where: Any, values: np.ndarray, weights: np.ndarray | None = None) -> None:
         """Write p of some tests by all arrangements ``(A, s)``, equally likely or with probabilities ``(A,)``."""
         observed, total = self.value[where], float(len(values)) if weights is None else 1.0
+        weights = np.ones(len(values)) if weights is None else weights
         upper, lower = tails(observed, values, weights)
         self.p[where] = np.where(np.isnan(observed), np.nan, np.minimum(1.0, 2 * np.minimum(upper, lower) / total))
         self.tail[where] = np.sign(np.round((lower - upper) / total, 12))
-        self.low[where], self.high[where] = chance_interval(
-            values, np.ones(len(values)) if weights is None else weights
-        )
+        self.low[where], self.high[where] = chance_interval(values, weights)
 
-    def by_draws(self, where: Any, drawn: np.ndarray, first: int | None = None) -> np.ndarray:
+    def set_p_from_draws(self, where: Any, drawn: np.ndarray, first: int | None = None) -> np.ndarray:
         """Write p of some tests by draws ``(N, s)``, and the interval of the first; returns the smaller tails (s,)."""
         upper, lower = tails(self.value[where], drawn)
         smaller = np.minimum(upper, lower)
@@ -109,6 +112,13 @@ class Chance:
         self.tail[where] = np.sign(lower - upper)
         self.low[where], self.high[where] = chance_interval(drawn[:first])
         return smaller
+
+    def over_columns(self, n_nodes: int, axis: int = 0) -> np.ndarray:
+        """q of the tests of columns along an axis; those of several columns are then near the level by q."""
+        q = np.moveaxis(over_columns(np.moveaxis(self.p_family, axis, 0)), 0, axis)
+        if self.p_family.shape[axis] > 1:
+            self.near_level[:] = self.near_by_q(q, n_nodes)
+        return q
 
     def near_by_q(self, q: np.ndarray, n_nodes: int = 0) -> np.ndarray:
         """Whether q of tests over columns could pass the level with other orders: q moves with the interval of p.
@@ -136,8 +146,8 @@ def run_family(
     """Test statistics ``observed (S,)`` by themselves and as one family, at the ``looks`` in ``at``.
 
     A statistic that is NaN is no member of the family. Arrangements are ``counted`` for one statistic, or for the whole
-    family, where they are few enough. Of one of several ``columns`` the false discovery rate may compare p with the
-    level divided by their number: it draws on while its p could be on either side of any such level.
+    family, where they are few enough. The signal may be one of several ``columns``: their false discovery rate compares
+    p with a level between LEVEL / columns and LEVEL, so that draws go on while p could be on either side of one.
     """
     known = np.flatnonzero(np.isfinite(observed))
     result = Chance.unknown(observed.shape, observed)
@@ -146,7 +156,7 @@ def run_family(
     unclear = known  # whose own p is still open
     for index in known:
         if (whole_one := counted(np.array([index]))) is not None:
-            result.by_all([index], *whole_one)
+            result.set_p_from_arrangements([index], *whole_one)
             unclear = unclear[unclear != index]
     every = counted(known) if len(known) > 1 else None
     most = max(FAMILY_NUMBERS // len(known), at[0])
@@ -161,7 +171,7 @@ def run_family(
         more = np.full((stop - len(drawn), len(observed)), np.nan)
         more[:, which] = draw(len(drawn), stop, which)
         drawn = np.concatenate([drawn, more])
-        smaller = result.by_draws(unclear, drawn[:count, unclear], at[0])
+        smaller = result.set_p_from_draws(unclear, drawn[:count, unclear], at[0])
         unclear = unclear[near(result.p[unclear], smaller, count, 2, n)]
         if undecided:
             p, below = smallest_p(observed[known], drawn[:of_family, known])
@@ -219,13 +229,14 @@ def run_columns(
         smaller = np.minimum(*tails(observed[active], drawn))
         ready = waiting[active] & ((smaller >= ENOUGH) | (stop >= at[0]))
         for place, test in np.argwhere(ready):
-            column, values, few = active[place], drawn[:, place, test], smaller[place, test] < FEW
-            has_tail = few and jumps[column, test] <= np.std(values)
-            fitted = tail_p(observed[column, test], values) if has_tail else np.nan
+            column, values = active[place], drawn[:, place, test]
+            has_tail = jumps[column, test] <= np.std(values)
+            few = smaller[place, test] < (FEW if has_tail else ENOUGH)
+            fitted = tail_p(observed[column, test], values) if few and has_tail else np.nan
             waiting[column, test] = few and np.isnan(fitted) and stop < at[-1]  # no tail fits, and more can be drawn
             if not waiting[column, test]:
                 where = [column], [test]
-                result.by_draws(where, values[:, None])
+                result.set_p_from_draws(where, values[:, None])
                 result.by_tail[where] = np.isfinite(fitted)
                 result.p[where] = fitted if np.isfinite(fitted) else result.p[where]
         done = ~waiting[active].any(axis=1)
@@ -249,7 +260,7 @@ def tail_p(value: float, drawn: np.ndarray) -> float:
     ordered = np.sort(sign * (drawn - centre))[::-1]
     reached = sign * (value - centre)
     for count in EXCEEDANCES:
-        if count > len(ordered) // 4 or len(np.unique(ordered[:count])) < 0.9 * count:
+        if count > len(ordered) * LARGEST_TAIL or len(np.unique(ordered[:count])) < DISTINCT * count:
             continue
         threshold = (ordered[count - 1] + ordered[count]) / 2
         share = _survival(ordered[:count] - threshold, reached - threshold)
@@ -265,14 +276,14 @@ def _survival(excesses: np.ndarray, value: float) -> float:
     ascending = np.sort(excesses)
     count = len(ascending)
     first = ascending.mean()
-    second = np.mean((1 - (np.arange(1, count + 1) - 0.35) / count) * ascending)
+    second = np.mean((1 - (np.arange(1, count + 1) - PLOTTING) / count) * ascending)
     # A fitted end of the support would make p zero just beyond the draws: such tails count as exponential.
     shape, scale = 0.0, first
     if first > 2 * second and first / (first - 2 * second) < 2:
         shape, scale = first / (first - 2 * second) - 2, 2 * first * second / (first - 2 * second)
 
     def beyond(x: np.ndarray) -> np.ndarray:
-        return np.exp(-x / scale) if shape > -1e-6 else (1 - shape * x / scale) ** (1 / shape)
+        return np.exp(-x / scale) if shape > EXPONENTIAL else (1 - shape * x / scale) ** (1 / shape)
 
     places = (2 * np.arange(1, count + 1) - 1) / (2 * count)
     misfit = 1 / (12 * count) + np.sum((1 - beyond(ascending) - places) ** 2)

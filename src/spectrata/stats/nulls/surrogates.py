@@ -50,7 +50,7 @@ def rotated(values: np.ndarray, metric: str, seed: int, rows: np.ndarray, start:
 
 
 def given_draws(field: Potential, columns: int, rows: np.ndarray, start: int, stop: int) -> Potential:
-    """Given signals, draws times columns in ``field``, the same for every snapshot; a row goes with its own column."""
+    """Signals ``start`` to ``stop - 1`` of those given, draws times columns of them; each row takes its own column."""
     where = (np.arange(start, stop) * columns + (rows % columns)[:, None]).ravel()
     values = np.ascontiguousarray(field.values[where])
     return Potential(values, field.metric, field.scale[where], field.undefined[where])

@@ -1,10 +1,6 @@
-r"""Likeness: the correlation between the two ends of a pair.
+"""Likeness r, the correlation between the two ends of a pair, of one signal, by node, and of two signals.
 
-.. math:: r_K = \frac{\sum_{ij} W_{ij} \langle t_i - \mu, t_j - \mu\rangle}{\sum_i k_i \|t_i - \mu\|^2},
-   \qquad k = W 1, \quad \mu = k^T t / \textstyle\sum k
-
-At K = 1 it is the assortativity coefficient of numbers, and for labels adjusted homophily. Its parts by node,
-:math:`r_i = \langle t_i - \mu, \sum_j W_{ij} (t_j - \mu)\rangle / \sum_i k_i \|t_i - \mu\|^2`, add up to it.
+The formulas stand at :func:`spectrata.correlogram`, :func:`spectrata.local` and :func:`spectrata.agree`.
 """
 
 import numpy as np
@@ -13,14 +9,15 @@ from spectrata.core.strata import Stratum
 from spectrata.kernels import arrays, threads
 from spectrata.kernels.backend import NUMPY, to_numpy
 from spectrata.kernels.edge_sums import pair_products
-from spectrata.stats.nulls.orders import order_batches
+from spectrata.stats.nulls.orders import inverse, order_batches
 from spectrata.stats.observation import LARGE_PAIRS, Ends, Observation, Pairs, moved
 
 GRAM_WIDTH = 12  # columns from which on inner products of rows are read instead of made again for every order
-GRAM_NODES = 6_000
+GRAM_NODES = 6_000  # up to which they are kept: 288 MB
 COLUMNS_SHARE = 10  # separate columns are at least 20
 BY_SUMS = 2**20  # numbers of a batch of orders
 LANES, MOST_LANES = 8, 2**23  # orders of one column side by side: a pair reads two cache lines for all; their numbers
+AT_MEAN = 1e-13  # of the largest value: a node no farther from the mean is at it, up to rounding
 CANCELLED = 1e-4  # share of the squares below which their sum less that of the mean has lost digits
 
 
@@ -70,7 +67,7 @@ def is_wide(obs: Observation) -> bool:
 
 
 def by_sums(obs: Observation, orders: np.ndarray) -> np.ndarray:
-    """r from sums over permuted rows x, not over what is left of them less a mean; NaN where too many digits cancel.
+    """r from sums over permuted rows x, without subtracting their mean first; NaN where too many digits cancel.
 
     With covariates Q and y = x - Q Q^T x, every sum over y is one over x less sums over Q^T x.
     """
@@ -108,10 +105,10 @@ def by_sums(obs: Observation, orders: np.ndarray) -> np.ndarray:
 
 
 # Under B orders of x: ``obs.sums @ x``, the sum of w x(i) x(j) over pairs, and the sum of k x^2.
-Parts = tuple[np.ndarray, np.ndarray, np.ndarray]
+OrderSums = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def _of_signal(obs: Observation, part: np.ndarray) -> Parts:
+def _of_signal(obs: Observation, part: np.ndarray) -> OrderSums:
     """Orders side by side."""
     edges, rows = obs.pairs.stratum.edges, obs.sums
     x = obs.values.take(part.T, axis=0).reshape(obs.n, -1)  # (n, B d)
@@ -119,14 +116,14 @@ def _of_signal(obs: Observation, part: np.ndarray) -> Parts:
     return rows @ x, products, np.einsum("n,nf,nf->f", rows[0], x, x, optimize=False).reshape(len(part), -1)
 
 
-def _of_columns(obs: Observation, part: np.ndarray) -> Parts:
+def _of_columns(obs: Observation, part: np.ndarray) -> OrderSums:
     """Pairs and covariates change places instead of the values, once for all columns."""
     rows = _moved_back(obs, part)
     products = pair_products(obs.pairs.stratum.edges, obs.pairs.weights, part, obs.values)
     return rows @ obs.values, products, rows[: len(part)] @ obs.values**2
 
 
-def _of_wide(obs: Observation, part: np.ndarray) -> Parts:
+def _of_wide(obs: Observation, part: np.ndarray) -> OrderSums:
     """Inner products of wide vectors are read, so that the cost of an order hardly depends on the width."""
     x, y = (part[:, end] for end in obs.pairs.stratum.edges.T)
     products = (obs.gram.ravel()[x * obs.n + y] @ obs.pairs.weights)[:, None]  # (B, 1): tr x^T W x / 2
@@ -135,13 +132,11 @@ def _of_wide(obs: Observation, part: np.ndarray) -> Parts:
 
 def _moved_back(obs: Observation, part: np.ndarray) -> np.ndarray:
     """The rows of ``obs.sums`` under the inverse orders, all of the first row first: ``((1 + 3 q) B, n)``."""
-    back = np.empty_like(part)
-    np.put_along_axis(back, part, np.broadcast_to(np.arange(obs.n), part.shape), axis=1)
-    return obs.sums.take(back.ravel(), axis=1).reshape(-1, obs.n)
+    return obs.sums.take(inverse(part).ravel(), axis=1).reshape(-1, obs.n)
 
 
-def _on_device(obs: Observation, part: np.ndarray) -> Parts:
-    edges, weights, sums, values = obs.there
+def _on_device(obs: Observation, part: np.ndarray) -> OrderSums:
+    edges, weights, sums, values = obs.on_device
     found = arrays.permuted_sums(edges, weights, sums, values, obs.pairs.backend.asarray(part))
     made, products, lengths = map(to_numpy, found)
     return made, products.reshape(len(part), -1), lengths.reshape(len(part), -1)
@@ -179,16 +174,15 @@ class LocalLikeness:
     def __init__(self, obs: Observation, residual: np.ndarray | None = None, blocks: np.ndarray | None = None) -> None:
         pairs, self.blocks = obs.pairs, blocks
         self.nodes, self.matrix, self.k = pairs.nodes, pairs.matrix, pairs.k
+        ends = moved(obs)
+        self.own, self.variation = ends.values[:, 0], float(ends.variation[0])  # (m, d)
         centred = obs.values - self.k @ obs.values[self.nodes] / pairs.total
-        self.own = centred[self.nodes]  # (m, d)
-        variation = float(self.k @ np.sum(self.own**2, axis=1))
-        self.variation = variation if variation > obs.rounding**2 * pairs.total else np.nan
         self.moving = centred if residual is None else residual
-        self.staying = None if residual is None else (centred - residual)[self.nodes]
+        self.staying = 0.0 if residual is None else (centred - residual)[self.nodes, None]  # (m, 1, d)
         self.value = np.sum(self.own * (self.matrix @ self.own), axis=1) / self.variation  # r_i, (m,)
         length, spread = np.linalg.norm(self.own, axis=1), np.sqrt(self.variation / pairs.total)
         # A size of r_i for each node, so that ties are told at the same scale; NaN for a node at the mean.
-        known = length > np.maximum(obs.rounding, 1e-13)
+        known = length > np.maximum(obs.rounding, AT_MEAN)
         self.unit = np.where(known, length * self.k * spread / self.variation, np.nan)
 
     def permuted(self, start: int, stop: int, some: np.ndarray, seed: int) -> np.ndarray:
@@ -199,14 +193,11 @@ class LocalLikeness:
         rows = rows if len(some) == len(self.nodes) else rows[some]
         place[self.nodes] = np.arange(len(self.nodes))
         for part, drawn in order_batches(seed, n, start, stop, self.blocks, d):
-            moved = self.moving[drawn[:, self.nodes].T]  # (m, B, d)
-            if self.staying is not None:
-                moved = moved + self.staying[:, None]
-            sums = (rows @ moved.reshape(len(moved), -1)).reshape(len(some), *moved.shape[1:])
+            ends = self.moving[drawn[:, self.nodes].T]  # (m, B, d)
+            ends += self.staying
+            sums = (rows @ ends.reshape(len(ends), -1)).reshape(len(some), *ends.shape[1:])
             # A node keeps its own value: the neighbour that got it gets the value that the node got.
-            back = np.empty_like(drawn)
-            np.put_along_axis(back, drawn, np.broadcast_to(np.arange(n), drawn.shape), axis=1)
-            holder = place[back[:, nodes]].T  # (s, B): which node with a pair holds the value of each
+            holder = place[inverse(drawn)[:, nodes]].T  # (s, B): which node with a pair holds the value of each
             weight = self.matrix[np.broadcast_to(some[:, None], holder.shape), np.maximum(holder, 0)]
             weight = np.where(holder >= 0, weight if isinstance(weight, np.ndarray) else weight.toarray(), 0.0)
             sums += weight[:, :, None] * (self.moving[drawn[:, nodes].T] - self.moving[nodes][:, None])  # (s, B, d)

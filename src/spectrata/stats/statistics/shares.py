@@ -63,7 +63,7 @@ def bands(pairs: Pairs) -> dict[str, np.ndarray]:
 
 def shares(pairs: Pairs) -> list[Share]:
     """The shares that can be tested at a hop."""
-    if not len(pairs.nodes) or pairs.n > MOST_NODES:
+    if not len(pairs.nodes) or pairs.stratum.n_nodes > MOST_NODES:
         return []
     vectors, root = pairs.basis.dense().astype(np.float64), np.sqrt(pairs.k)
     return [
@@ -152,7 +152,7 @@ def chance_of_shares(
         cells = places[row, :, h, : values.shape[2]].ravel()
         every = with_ties(np.moveaxis(values, 1, 0).reshape(values.shape[1], -1), cells)
         chance.value[cells, 0] = flat[cells]
-        chance.by_all((cells, 0), every)
+        chance.set_p_from_arrangements((cells, 0), every)
     with np.errstate(invalid="ignore"):
         fields = {"chance": sums[0] / sums[1], "chance_low": chance.low, "chance_high": chance.high, "p": chance.p}
     return {name: np.moveaxis(array.reshape(shape), 0, 1) for name, array in fields.items()}

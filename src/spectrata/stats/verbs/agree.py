@@ -15,18 +15,17 @@ from spectrata.errors import OptionError, SignalTypeError, argument
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.readers.objects import is_anndata
 from spectrata.stats.labelled import labelled, of_tests
-from spectrata.stats.nulls.correction import over_columns
 from spectrata.stats.nulls.given import EXPLAINED, Covariates, is_by_number, read_given, residual
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.stopping import LEVEL, MANY, Chance, looks, run_columns, run_family
-from spectrata.stats.nulls.surrogates import LEAST_EFFECTIVE, Surrogates
+from spectrata.stats.nulls.surrogates import CHUNK, LEAST_EFFECTIVE, Surrogates
 from spectrata.stats.observation import NO_VARIANCE, Pairs, pairs_of
 from spectrata.stats.statistics.likeness import Agreement, same_node
+from spectrata.stats.statistics.shares import MOST_NODES
 from spectrata.stats.testing import verdicts
 from spectrata.stats.verbs.reading import Reading, read, stratify, with_attributes
 from spectrata.stats.verbs.write_back import said_given, write_back
 
-MOST_NODES = 4_000  # above which no eigenbasis is made, and r has no p
 BASES = ("combinatorial", "random_walk")
 TOO_SMOOTH = "too smooth to judge"
 CONSTANT = "constant on connected parts, which is not tested"
@@ -37,6 +36,7 @@ LONG_NAMES = {
     "chance_low": "2.5 % quantile of r under the nulls, the lowest of them",
     "chance_high": "97.5 % quantile of r under the nulls, the highest of them",
 }
+SAME = 1e-12  # values, whose largest is 1, that differ by less are equal
 BATCH = 2**22  # numbers of a batch of surrogates
 COLUMNS_AT_ONCE = 2_000  # whose correlations with all surrogates are kept
 
@@ -126,18 +126,17 @@ def agree(
     ends = [same_node(n), *(pairs_of(strat, hop) for hop in strat.hops)]
     near = strat if strat.hops[0] == 1 or not is_by_number(strat) else Stratification(strat.graph, 1)
     test = partial(_test, ends, null, at, seed, near, table)
-    free, status, effective = test([signals])
-    held, told = Chance.unknown(status.shape), status
+    plain, status, effective = test([signals])
+    conditional, told = Chance.unknown(status.shape), status
     if covariates.name:
-        held, beyond, _ = test(_parts(signals, ends, covariates), covariates.blocks)
+        conditional, beyond, _ = test(_parts(signals, ends, covariates), covariates.blocks)
         told = _joint_status(status, beyond, covariates, ends)
-    q, q_given = (over_columns(one.p_family) for one in (free, held))
-    for one, found in ((free, q), (held, q_given)) if len(q) > 1 else ():
-        one.near_level[:] = one.near_by_q(found, n)
-    p, p_given = (q, q_given) if table else (free.p_family, held.p_family)
-    words = verdicts(p, free.tail, p_given, held.tail, covariates.name, (_words(free), _words(held)))
+    q, q_given = (one.over_columns(n) for one in (plain, conditional))
+    p, p_given = (q, q_given) if table else (plain.p_family, conditional.p_family)
+    sides = _words(plain), _words(conditional)
+    words = verdicts(p, plain.tail, p_given, conditional.tail, covariates.name, sides)
     words = np.where(np.isnan(p) & (status == TOO_SMOOTH), TOO_SMOOTH, words)
-    arrays = of_tests(free, held) | ({"q": q, "q_given": q_given} if table else {})
+    arrays = of_tests(plain, conditional) | ({"q": q, "q_given": q_given} if table else {})
     arrays |= {"verdict": words, "status": told.astype(str)}
     coords = {"hop": [0 if is_by_number(strat) else "0", *strat.hops], "n_pairs": ("hop", [len(o.ends) for o in ends])}
     notes = [reading.note]
@@ -147,7 +146,7 @@ def agree(
         notes.append("What is constant on connected parts is not tested.")
     note = " ".join(filter(None, [*notes, covariates.note]))
     facts: dict[str, Any] = {"kind": "agree", "null": null, "given": covariates.name, "seed": seed}
-    facts |= {"draws": int(free.draws.max(initial=0)), "note": note}
+    facts |= {"draws": int(plain.draws.max(initial=0)), "note": note}
     facts |= {"effective": effective} if np.isfinite(effective) else {}
     every = {name: np.asarray(array)[None] for name, array in arrays.items()}
     ds = labelled(reading, every, ("hop",), coords, LONG_NAMES, facts)
@@ -205,7 +204,7 @@ def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> t
 
 
 def _parts(signals: Signals, ends: Sequence[Pairs], covariates: Covariates) -> list[Signals]:
-    """What the covariates leave of both signals; hops whose participation adds nothing to them share one part."""
+    """What the covariates leave of both signals; hops whose degrees add nothing to them share one part."""
     n = len(signals.one)
     common, own = covariates.at(np.zeros(n)), [covariates.at(one.stratum.relative_degrees) for one in ends]
     shared = tuple(at for at, one in enumerate(own) if one.shape[1] == common.shape[1])
@@ -244,15 +243,16 @@ def _test(
         drawn = [_surrogates(part, bases, seed, both=not table) for part in parts]
     if not drawn[0]:
         status[status == "ok"] = NOT_TESTED
-    for part, sources in zip(parts, drawn, strict=True) if smooth else ():
-        least = min(source.effective for source in sources)
-        here = np.isin(np.arange(len(ends)), part.hops)[None] & (status == "ok")
-        if least < LEAST_EFFECTIVE:
-            status[here] = TOO_SMOOTH if least > 0 else CONSTANT
+    if smooth:
         connected = near.strata.at(near.hops[0]).parts
         one_node = np.unique(connected, return_index=True)[1][connected]  # of each node's part
-        constant = np.abs(part.many - part.many[one_node]).max(axis=(0, 1)) <= 1e-12  # on every part, (C,)
-        status[here & constant[:, None]] = CONSTANT
+        for part, sources in zip(parts, drawn, strict=True):
+            least = min(source.effective for source in sources)
+            here = np.isin(np.arange(len(ends)), part.hops)[None] & (status == "ok")
+            if least < LEAST_EFFECTIVE:
+                status[here] = TOO_SMOOTH if least > 0 else CONSTANT
+            constant = np.abs(part.many - part.many[one_node]).max(axis=(0, 1)) <= SAME  # on every part, (C,)
+            status[here & constant[:, None]] = CONSTANT
     tested = np.where(status == "ok", value, np.nan)
     nulls = zip(*drawn, strict=True) if at and np.isfinite(tested).any() else ()
     found = _largest([_chance(parts, ends, tested, at) for parts in nulls], value.shape)
@@ -295,7 +295,7 @@ def _correlations(parts: Sequence[Signals], known: Sequence[dict[int, Agreement]
     """Correlations of drawn signals with some columns at every hop, ``(B, C, H)``."""
     by_hop: dict[int, list[np.ndarray]] = {}
     for part, agreements in zip(parts, known, strict=True):
-        step = max(32, BATCH // part.one.size // 32 * 32)
+        step = max(CHUNK, BATCH // part.one.size // CHUNK * CHUNK)
         for begin in range(start, stop, step):
             moving = part.draw(begin, min(begin + step, stop))
             for hop, one in agreements.items():
@@ -304,10 +304,7 @@ def _correlations(parts: Sequence[Signals], known: Sequence[dict[int, Agreement]
 
 
 def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:
-    """Of several nulls the largest p, with its draws, and the widest interval.
-
-    Near the level is where the decision of all is.
-    """
+    """Of several nulls the largest p, with its draws, and the widest interval; near the level if their decision is."""
     if not chances:
         return Chance.unknown(shape)
     every = {field.name: np.stack([getattr(one, field.name) for one in chances]) for field in fields(Chance)}
@@ -320,11 +317,11 @@ def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:
     return Chance(low=every["low"].min(axis=0), **found)
 
 
-def _joint_status(free: np.ndarray, held: np.ndarray, covariates: Covariates, ends: Sequence[Pairs]) -> np.ndarray:
+def _joint_status(status: np.ndarray, given: np.ndarray, covariates: Covariates, ends: Sequence[Pairs]) -> np.ndarray:
     """The status of the test without covariates, and where that is ok, of the test given them."""
     why = np.array([covariates.why_untested(one.stratum.relative_degrees) for one in ends], dtype=object)
-    beyond = np.where(held == NO_VARIANCE, why[None], held + f" given {covariates.name}")
-    return np.where((free == "ok") & (held != "ok"), beyond, free)
+    beyond = np.where(given == NO_VARIANCE, why[None], given + f" given {covariates.name}")
+    return np.where((status == "ok") & (given != "ok"), beyond, status)
 
 
 def _words(test: Chance) -> np.ndarray:

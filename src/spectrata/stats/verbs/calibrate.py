@@ -285,7 +285,9 @@ def _expect(case: Case, chance: np.ndarray, groups: np.ndarray, count: int) -> N
     variance ``v`` of the signal; for the combinatorial Laplacian all norms are 1.
     """
     exact = [index for index, row in enumerate(case.plan.rows) if row.exact]
-    for at, hop in enumerate(case.strat.hops if exact and case.plan.options.operator.has_constants else ()):
+    if not exact or not case.plan.options.operator.has_constants:
+        return
+    for at, hop in enumerate(case.strat.hops):
         basis = case.strat.prepared(hop, case.plan)[1]
         weight = np.where(basis.is_zero, 0.0, 1.0)
         if basis.operator.weighs_signals and basis.root is not None:

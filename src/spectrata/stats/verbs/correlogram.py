@@ -105,12 +105,12 @@ def correlogram(
 
 def variables(results: Results) -> dict[str, np.ndarray]:
     """The tests of r and what describes the pairs, arrays ``(T, C, H)`` by name."""
-    free, of_r = results.free, of_tests(*results.made)
+    of_r = of_tests(*results.both)
     if results.reading.separate:
-        of_r |= {"q": results.q[0], "q_given": results.q[1], "p_from_tail": free.by_tail}
+        of_r |= {"q": results.q[0], "q_given": results.q[1], "p_from_tail": results.plain.by_tail}
     found = {name: array[0] for name, array in of_r.items()}
     found |= {name: array for name, array in results.facts.items() if name != "moran" or np.isfinite(array).any()}
-    found |= {"geary": found["participation"] * (1 - free.value[0])}
+    found |= {"geary": found["participation"] * (1 - found["r"])}
     return found | {"verdict": results.verdicts()[0], "status": results.status.astype(str)}
 
 

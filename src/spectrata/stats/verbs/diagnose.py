@@ -13,6 +13,7 @@ from spectrata.stats.findings.collapse import is_layers, layer_table, verdicts
 from spectrata.stats.findings.finding import Finding, Findings
 from spectrata.stats.findings.sentences import hops, listed, scale_lines, sentence
 from spectrata.stats.findings.watched import is_rows, is_run, layers_of
+from spectrata.stats.labelled import of_tests
 from spectrata.stats.nulls.stopping import LEVEL
 from spectrata.stats.observation import FEW_PAIRS, moved
 from spectrata.stats.testing import STATISTICS, Results
@@ -123,29 +124,28 @@ def in_words(results: Results) -> Findings:
     dominated = list(_dominated(reading))
     same = [hop for hop, complete in zip(reading.hops, results.complete.T, strict=True) if complete.any()]
     joined = [COMPLETE.format(hops(same)) + " Use weights or fewer edges." * (same[0] == 1)] if same else []
-    lines = [*joined, *_weak(reading), *scale_lines(found, name), *(one.text for one in dominated)]
-    lines += filter(None, [results.left_out, results.covariates.note])
-    count = int(np.isfinite(results.free.p_family).sum())
+    lines = [results.covariates.note, *joined, *_weak(reading), *scale_lines(found, name)]
+    lines = [*filter(None, lines), *(one.text for one in dominated), *filter(None, [results.left_out])]
+    count = int(np.isfinite(results.plain.p_family).sum())
     return Findings([*found, *dominated], [note for note in notes if note], lines, name, count)
 
 
 def _tests(results: Results) -> Iterator[Finding]:
     """One finding for every test, in the order of columns, snapshots, statistics and hops."""
-    reading, (free, held), words = results.reading, results.made, results.verdicts()
+    reading, (plain, conditional), words = results.reading, results.both, results.verdicts()
     p, p_given = results.decides
     rejects = p <= LEVEL
-    beyond = rejects & (p_given <= LEVEL) & (free.tail == held.tail) if results.given else rejects
-    arrays = {"value": free.value, "chance_low": free.low, "chance_high": free.high, "p": free.p, "p_family": p}
-    arrays |= {"value_given": held.value, "p_given": held.p, "p_family_given": p_given}
-    arrays |= {"beyond_degree": beyond, "near_level": results.near_level}
+    beyond = rejects & (p_given <= LEVEL) & (plain.tail == conditional.tail) if results.given else rejects
+    arrays = of_tests(plain, conditional) | {"p_family": p, "p_family_given": p_given, "beyond_degree": beyond}
+    arrays |= {"value": arrays.pop("r"), "value_given": arrays.pop("r_given")}
     tested = bool(results.draws or np.isfinite(p).any())
     for c, t, s, h in np.ndindex(len(reading.columns), len(reading.times), len(STATISTICS), len(reading.hops)):
         at = (s, t, c, h)
-        if s > 0 and np.isnan(free.value[at]):
+        if s > 0 and np.isnan(plain.value[at]):
             continue
         # The tail of p; a share below chance has no word of its own.
-        kind, word = KINDS[STATISTICS[s]].get(int(free.tail[at]) if rejects[at] else 0, "chance"), str(words[at])
-        if np.isnan(free.value[at]) or (s == 0 and results.complete[c, h]):
+        kind, word = KINDS[STATISTICS[s]].get(int(plain.tail[at]) if rejects[at] else 0, "chance"), str(words[at])
+        if np.isnan(plain.value[at]) or (s == 0 and results.complete[c, h]):
             kind, word = "undefined", str(results.status[t, c, h])
         elif not tested or (s > 0 and np.isnan(p[at])):
             kind, word = "described", ""
@@ -170,7 +170,9 @@ def _weak(reading: Reading) -> list[str]:
 
 def _dominated(reading: Reading) -> Iterator[Finding]:
     names = reading.strat.graph.names
-    for column in reading.columns if len(reading.columns) <= MOST_NAMED else ():
+    if len(reading.columns) > MOST_NAMED:
+        return
+    for column in reading.columns:
         pairs = reading.pairs(column)[0]
         if not len(pairs.ends) or column.kind == "labels":
             continue
@@ -186,7 +188,6 @@ def _dominated(reading: Reading) -> Iterator[Finding]:
             where = "" if column.name is None else f" of column {column.name}"
             where += "" if snapshot is None else f" in snapshot {snapshot}"
             # A node counts once for each of its pairs, as in r.
-            text = (
-                f"{words} {100 * held:.0f} % of the variation at the ends of pairs at {hops(reading.hops[:1])}{where}."
-            )
+            at = f"at the ends of pairs at {hops(reading.hops[:1])}{where}"
+            text = f"{words} {100 * held:.0f} % of the variation {at}."
             yield Finding("dominated", text, reading.hops[0], snapshot, column.name, held)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from scipy.special import entr, rel_entr
 
 from spectrata.core.stratification import Stratification
 from spectrata.inputs.labels import Labels, as_labels
@@ -138,8 +139,6 @@ def measures(pairs: Pairs, codes: np.ndarray, count: int) -> tuple[np.ndarray, n
     by_node = np.bincount(pairs.ends.ravel(), np.repeat(equal, 2), len(k)) / k
     sizes = np.bincount(codes, minlength=count) / len(codes)
     excess = np.maximum(np.nan_to_num(own) - sizes, 0.0).sum() / max(count - 1, 1)
-    there, seen = joint > 0, ends > 0
-    entropy = -np.sum(ends[seen] * np.log(ends[seen]))
-    mutual = np.sum(joint[there] * np.log(joint[there] / np.outer(ends, ends)[there]))
+    entropy, mutual = entr(ends).sum(), rel_entr(joint, np.outer(ends, ends)).sum()
     informative = mutual / entropy if entropy > 1e-12 else np.nan
     return np.array([inside.sum(), by_node.mean(), excess, informative]), own

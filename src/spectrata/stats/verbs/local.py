@@ -27,7 +27,7 @@ LONG_NAMES = {
     "participation": "sum of the weights of the node's pairs",
     "near_level": "whether more permutations could change the verdict",
 }
-MANY_NODES = 20_000
+MANY_NODES = 20_000  # above which clear nodes draw less, and a profile tests no nodes
 # What a node with a finding is: of numbers, of vectors, of labels, and of any whose own values do not say it.
 WORDS = (
     *("high among high", "low among low", "high among low", "low among high"),
@@ -110,7 +110,7 @@ def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> "xr.
     n = reading.strat.graph.n_nodes
     covariates, at = read_given(given, reading.strat, reading.table), looks(n, draws)
     shape = (len(reading.columns[0].values), len(reading.columns), len(reading.hops), n)
-    free, held = Chance.unknown(shape), Chance.unknown(shape)
+    plain, conditional = Chance.unknown(shape), Chance.unknown(shape)
     participation, side = (np.full(shape, np.nan) for _ in range(2))
     status = np.full(shape, "no pair at this hop", dtype=object)
     n_pairs = np.zeros(shape[1:3], dtype=np.int64)
@@ -122,16 +122,16 @@ def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> "xr.
                 here = (time, index, place, column.rows[pairs.nodes])
                 participation[here] = pairs.k
                 tested = _tested(column.observed(time, pairs), own, at, seed, column.kind == "labels")
-                free.place(here, tested[0])
-                held.place(here, tested[1])
+                plain.place(here, tested[0])
+                conditional.place(here, tested[1])
                 status[here], side[here] = tested[2:]
-    q, q_given = (adjust(one.p.ravel()).reshape(shape) for one in (free, held))
-    arrays = {"r": free.value, "p": free.p, "q": q}
-    arrays |= {"r_given": held.value, "p_given": held.p, "q_given": q_given} if covariates.name else {}
-    arrays |= {"chance_low": free.low, "chance_high": free.high, "participation": participation}
-    sides = _among(reading, free.tail, free.value, side), alike(held.tail)
-    words = verdicts(q, free.tail, q_given, held.tail, covariates.name, sides)
-    near = free.near_by_q(q, n) | held.near_by_q(q_given, n)
+    q, q_given = (adjust(one.p.ravel()).reshape(shape) for one in (plain, conditional))
+    arrays = {"r": plain.value, "p": plain.p, "q": q}
+    arrays |= {"r_given": conditional.value, "p_given": conditional.p, "q_given": q_given} if covariates.name else {}
+    arrays |= {"chance_low": plain.low, "chance_high": plain.high, "participation": participation}
+    sides = _among(reading, plain.tail, plain.value, side), alike(conditional.tail)
+    words = verdicts(q, plain.tail, q_given, conditional.tail, covariates.name, sides)
+    near = plain.near_by_q(q, n) | conditional.near_by_q(q_given, n)
     arrays |= {"verdict": words, "near_level": near, "status": status.astype(str)}
     facts = {"kind": "local", "given": covariates.name, "draws": max(at, default=0), "seed": seed}
     facts["note"] = f"{reading.note} {covariates.note}".strip()
@@ -153,15 +153,15 @@ def _tested(
         side = (pairs.matrix @ obs.values[pairs.nodes])[np.arange(len(own)), own]
     if np.isnan(likeness.variation):
         return unknown, unknown, NO_VARIANCE, side
-    free, status = _chance(likeness, at, seed), np.where(np.isnan(likeness.unit), "at the mean of all ends", "ok")
+    plain, status = _chance(likeness, at, seed), np.where(np.isnan(likeness.unit), "at the mean of all ends", "ok")
     if not covariates.name:
-        return free, unknown, status, side
+        return plain, unknown, status, side
     beyond = obs.beyond(covariates.at(pairs.stratum.relative_degrees))
     if beyond.is_explained:
-        return free, unknown, covariates.why_untested(pairs.stratum.relative_degrees), side
-    held = _chance(LocalLikeness(obs, beyond.values, covariates.blocks), at, seed)
-    held.value[:, 0] = LocalLikeness(Observation(beyond.values, pairs, beyond.rounding)).value
-    return free, held, status, side
+        return plain, unknown, covariates.why_untested(pairs.stratum.relative_degrees), side
+    conditional = _chance(LocalLikeness(obs, beyond.values, covariates.blocks), at, seed)
+    conditional.value[:, 0] = LocalLikeness(Observation(beyond.values, pairs, beyond.rounding)).value
+    return plain, conditional, status, side
 
 
 def _chance(likeness: LocalLikeness, at: tuple[int, ...], seed: int) -> Chance:

@@ -22,7 +22,7 @@ from spectrata.stats.observation import RANDOM_WALK, moved, pairs_of
 from spectrata.stats.statistics.shares import MOST_NODES
 from spectrata.stats.testing import Results
 from spectrata.stats.verbs.diagnose import diagnose, found_in, in_words, is_watched
-from spectrata.stats.verbs.local import local_of
+from spectrata.stats.verbs.local import MANY_NODES, local_of
 from spectrata.stats.verbs.rank_columns import SIGNIFICANT, ranked, reach_of
 from spectrata.stats.verbs.reading import NEAR_HOPS, Column, Reading, of_result, read, signal_or_table, stratify
 
@@ -34,7 +34,6 @@ SHOWN = 20  # columns whose local map and spectra are computed, the first of the
 TESTED = 3  # snapshots up to which all are tested; of more the first and the last
 COMPONENTS, BINS = 300, 30  # components above which spectra are compared with chance in bins
 DRAWS = 199  # behind the chance interval of a spectrum
-MANY_NODES = 20_000  # above which nodes are not tested one by one
 LOCAL = 4_000  # nodes times columns of which this is done
 
 

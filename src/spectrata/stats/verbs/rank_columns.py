@@ -105,24 +105,21 @@ def ranked(results: Results, reach: np.ndarray) -> pd.DataFrame:
     table["column"], table["hop"] = [one.name for one in reading.columns], reading.hops[0]
     width = table["chance_high"] - table["chance_low"]
     table["effect"] = (table["r"] - (table["chance_low"] + table["chance_high"]) / 2) / width.where(width > 0)
-    table["reach"], table["scale"] = reach, _scale(reading, _chosen(results))
+    table["reach"], table["scale"] = reach, _scale(reading, np.flatnonzero(table["verdict"].isin(SIGNIFICANT)))
     end = np.maximum(table["p"].fillna(2.0), 2 / (LOOKS[0] + 1))
     order = np.lexsort([-table["effect"].abs().fillna(0.0), end])
     return table[[*COLUMNS]].iloc[order].reset_index(drop=True)
 
 
-def _chosen(results: Results) -> np.ndarray:
-    return np.flatnonzero(np.isin(results.verdicts()[0, -1, :, 0], SIGNIFICANT))
-
-
 def _reach(reading: Reading, first: Results, given: Any, draws: int | None, seed: int) -> np.ndarray:
     """The hop up to which each chosen column is as at the first hop; 0 for the others."""
-    same, chosen = np.zeros((len(reading.columns), len(reading.hops)), dtype=bool), _chosen(first)
+    same = np.zeros((len(reading.columns), len(reading.hops)), dtype=bool)
+    chosen = np.flatnonzero(np.isin(first.verdicts()[0, -1, :, 0], SIGNIFICANT))
     same[chosen, 0] = True
     if len(reading.hops) > 1 and len(chosen):
-        made = Results(replace(reading, columns=tuple(reading.columns[at] for at in chosen)), given, draws, seed).made
-        level, tail = LEVEL * len(chosen) / len(reading.columns), first.free.tail[0, 0, chosen]
-        nulls = made if first.given else made[:1]
+        tests = Results(replace(reading, columns=tuple(reading.columns[at] for at in chosen)), given, draws, seed).both
+        level, tail = LEVEL * len(chosen) / len(reading.columns), first.plain.tail[0, 0, chosen]
+        nulls = tests if first.given else tests[:1]
         passes = np.all([(null.p[0, 0] <= level) & (null.tail[0, 0] == tail) for null in nulls], axis=0)
         same[chosen, 1:] = passes[:, 1:]
     return reach_of(same, reading.hops)
@@ -139,10 +136,10 @@ def _scale(reading: Reading, chosen: np.ndarray) -> Any:
     for at in chosen[:MOST_SCALES].tolist():
         column = reading.columns[at]
         pairs = pairs_of(reading.strat, reading.hops[0], column.rows)
-        if pairs.n > MOST_NODES or np.count_nonzero(~pairs.basis.is_zero) < LEAST_COMPONENTS:
+        if pairs.stratum.n_nodes > MOST_NODES or np.count_nonzero(~pairs.basis.is_zero) < LEAST_COMPONENTS:
             continue
         basis, obs = pairs.basis, column.observed(-1, pairs)
-        energy = np.sum(basis.project(obs.values * np.sqrt(pairs.participation)[:, None]) ** 2, axis=1)
+        energy = np.sum(basis.project(obs.values * np.sqrt(pairs.stratum.degrees)[:, None]) ** 2, axis=1)
         band = level_groups(basis.axis, "band", BANDS)[0][0]
         sums, sizes = (np.bincount(band[band >= 0], some, BANDS) for some in (energy[band >= 0], None))
         found[at] = int(np.argmax(sums / np.maximum(sizes, 1))) + 1

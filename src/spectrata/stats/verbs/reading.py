@@ -10,21 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from spectrata import errors
 from spectrata.core.spectra import refuse_graph_arguments
 from spectrata.core.strata import asked_hops, number_of
 from spectrata.core.stratification import Stratification
-from spectrata.errors import (
-    InputError,
-    OptionError,
-    ResultError,
-    SignalTypeError,
-    SignalValueError,
-    SpectrataError,
-    UnknownNameError,
-    argument,
-    shown,
-    warn,
-)
+from spectrata.errors import argument, shown, warn
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.labels import Labels, as_labels
 from spectrata.inputs.numbers import one_of
@@ -149,10 +139,10 @@ def read(
         return _noted(Reading(strat, (label_column(as_labels(signal, strat.graph)),)))
     try:
         known = as_signal(signal, strat.graph, nodes, texts=True, gaps=gaps)
-    except (SignalTypeError, SignalValueError) as error:
+    except (errors.SignalTypeError, errors.SignalValueError) as error:
         try:  # what is no number may be text
             found = as_labels(signal, strat.graph)
-        except InputError:
+        except errors.InputError:
             raise error from None
         if not any(isinstance(one, str) for one in found.classes):
             raise
@@ -181,7 +171,7 @@ def signal_or_table(graph: Any, signal: Any, call: str) -> Any:
         return signal
     if is_anndata(graph) or (isinstance(graph, Stratification) and "X" in graph.graph.attributes):
         return "X"
-    raise OptionError(f"Give the signal too: {call}(graph, signal); only an AnnData has a table of its own.")
+    raise errors.OptionError(f"Give the signal too: {call}(graph, signal); only an AnnData has a table of its own.")
 
 
 def with_attributes(strat: Stratification, *signals: Any) -> Stratification:
@@ -206,7 +196,7 @@ def of_signal(strat: Stratification, known: Signal, metric: str, columns: str) -
     width = values.shape[2]
     if columns == "separate" and metric == "angular":
         words = f"{argument('columns', 'separate')} compares single numbers, which have no direction"
-        raise OptionError(f"{words}; leave out {argument('metric', 'angular')}.")
+        raise errors.OptionError(f"{words}; leave out {argument('metric', 'angular')}.")
     if width == 0 and len(known.texts) == 1:  # one attribute or column of text
         return Reading(strat, (label_column(known.texts[0][1]),))
     if known.texts or (columns == "separate" and (width > 1 or known.columns is not None)):
@@ -240,7 +230,7 @@ def _rows_with_value(values: np.ndarray, name: Any = None) -> np.ndarray:
     rows = np.flatnonzero(np.isfinite(values).all(axis=(0, 2)))
     if not len(rows):
         what = "The signal" if name is None else f"Column {shown(str(name))}"
-        raise SignalValueError(f"{what} has no value at any node; leave it out.")
+        raise errors.SignalValueError(f"{what} has no value at any node; leave it out.")
     return rows
 
 
@@ -248,7 +238,7 @@ def label_column(labels: Labels, name: Any = None) -> Column:
     """Labels as one 0/1 column per class, on the nodes that have one."""
     if len(labels.classes) < 2:
         only = shown(labels.classes[0])
-        raise SignalValueError(f"All labels are {only}; a test compares classes and needs two or more of them.")
+        raise errors.SignalValueError(f"All labels are {only}; a test compares classes and needs two or more of them.")
     rows = np.flatnonzero(labels.codes >= 0)
     values = np.eye(len(labels.classes))[labels.codes[rows]]
     return Column(name, "labels", values[None], rows, classes=labels.classes)
@@ -259,7 +249,9 @@ def label_columns(labels: Any, graph: Graph, names: Sequence[str] = ()) -> dict[
     table = _label_table(labels, graph)
     if table is None:
         if names:
-            raise OptionError(f"{argument('column', names[0])} needs a table of labels (.csv or .tsv) with a header.")
+            raise errors.OptionError(
+                f"{argument('column', names[0])} needs a table of labels (.csv or .tsv) with a header."
+            )
         return {None: labels}
     heads = table.columns.tolist()
     refuse_repeated(heads, "The table of labels")
@@ -267,7 +259,7 @@ def label_columns(labels: Any, graph: Graph, names: Sequence[str] = ()) -> dict[
     for name in names:
         if name not in known:
             held = ", ".join(map(shown, list(known)[:8]))
-            raise UnknownNameError(f"The table of labels has no column {shown(name)}; it has {held}.")
+            raise errors.UnknownNameError(f"The table of labels has no column {shown(name)}; it has {held}.")
     if not names and len(known) > 1 and label_name(heads) is None:
         texts = {name: [cell for cell in table[own] if isinstance(cell, str) and cell] for name, own in known.items()}
         names = [name for name, cells in texts.items() if not all(map(is_number, cells))]
@@ -292,7 +284,7 @@ def look_swapped(graph: Path, signal: Path) -> bool:
         with warnings.catch_warnings(action="ignore"):
             names = set(map(str, as_graph(signal).names))
         cells = read_columns(graph).cells
-    except (SpectrataError, OSError):
+    except (errors.SpectrataError, OSError):
         return False
     rows = cells[0].tolist()[1:]
     return cells.shape[1] > 1 and len(rows) == len(names) and set(rows) == names and not set(cells[1][1:]) <= names
@@ -307,7 +299,7 @@ def of_result(ds: Any, signal: Any, metric: str, columns: str, nodes: Any = None
     known = as_signal(signal, strat.graph, nodes) if signal is not None else kept_signal(spectra)
     if known is None:
         lacking = giving_signal(ds, "st.diagnose(result, signal=x)", "st.diagnose({})")
-        raise ResultError(f"Cannot test this result: {lacking}")
+        raise errors.ResultError(f"Cannot test this result: {lacking}")
     if "column" in spectra.row_dims:
         columns = "separate"
     elif columns == "auto":

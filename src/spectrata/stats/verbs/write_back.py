@@ -7,7 +7,8 @@ import pandas as pd
 
 from spectrata.errors import OptionError
 from spectrata.inputs.readers.objects import is_anndata
-from spectrata.stats.nulls.given import several
+from spectrata.results.files import to_table
+from spectrata.stats.nulls.given import as_list
 
 PREFIX = "spectrata"
 # Of each gene, and of each cell or node: what a table beside the data should have.
@@ -53,8 +54,7 @@ def _table(result: Any) -> Any:
     if hasattr(result, "to_frame"):
         table = result.to_frame()
     elif hasattr(result, "data_vars"):
-        kept = [name for name, found in result.data_vars.items() if not {"edge", "axis"} & set(found.dims)]
-        table = result[kept].to_dataframe().reset_index()
+        table = to_table(result)
     else:
         table = result.copy()
     table.columns = [str(name) for name in table.columns]
@@ -77,7 +77,7 @@ def said_given(given: Any) -> str:
     """The argument ``given=`` as text: names as they are, of values their shape."""
     if given is None or isinstance(given, bool):
         return str(given)
-    return ", ".join(one if isinstance(one, str) else f"values of shape {np.shape(one)}" for one in several(given))
+    return ", ".join(one if isinstance(one, str) else f"values of shape {np.shape(one)}" for one in as_list(given))
 
 
 def _by_node(result: Any) -> pd.DataFrame:
