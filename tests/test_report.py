@@ -18,7 +18,6 @@ from commanding import run
 from spectrata.errors import OptionError, ResultError
 from spectrata.report import Report
 from spectrata.report import drawing as lines
-from spectrata.report import payload as page_data
 from spectrata.report.encode import escaped_json, packed
 from spectrata.stats.verbs.profile import profile
 from test_sentences import hubs_against_chance
@@ -70,8 +69,8 @@ def test_the_first_screen_has_the_numbers_of_the_findings(club):
     edges = [KARATE.nodes[x]["club"] == KARATE.nodes[y]["club"] for x, y in KARATE.edges]
     assert data["cell"]["cards"][0]["same"] == pytest.approx(np.mean(edges), rel=1e-5)
     assert [card["pairs"] for card in data["cell"]["cards"]] == [78, 265, 137, 73, 8]
-    assert data["cell"]["lines"] == [" ".join(found.lines[1:])]
-    assert found.lines[0] == "Fewer than 20 pairs at hop 5: weak evidence."
+    assert data["cell"]["lines"] == [" ".join(found.lines[2:])]
+    assert found.lines[1] == "Fewer than 20 pairs at hop 5: weak evidence."
     assert data["command"] == "spectrata profile a b"
     assert len(club.html) < 300_000
 
@@ -325,17 +324,16 @@ def test_a_legend_says_what_degree_is(monkeypatch):
     def foot(**more):
         return data_of(st.write_report(KARATE, range(34), hops=1, **{"weights": False, **more}))["foot"]
 
-    own = "degree: a node's number of neighbours"
-    assert foot().endswith(f"{own}, and its numbers of nodes at 2, 3 and the tested hops.")
-    assert foot(given=["degree", np.arange(34.0) ** 2]).endswith("at 2, 3 and the tested hops.")
-    weighted = (
-        "degree: the sum of a node's edge weights, and the sums of its pairs' weights at 2, 3 and the tested hops."
+    assert foot().endswith(" Given degree: accounting for a node's pairs at hops 1, 2, 3 and the tested one.")
+    assert "the weights of a node's pairs at hops 1, 2, 3" in foot(weights=True)
+    assert "Given: degree, an array accounted for. Degree: a node's pairs" in foot(
+        given=["degree", np.arange(34.0) ** 2]
     )
-    assert foot(weights=True).endswith(weighted)
-    assert "degree: " not in foot(given=None)
-    assert "degree: " not in foot(given=np.arange(34.0) ** 2)
-    monkeypatch.setattr(page_data, "DEGREE_ALONE", 33)
-    assert foot().endswith(f"{own} alone.")
+    assert "Given" not in foot(given=None)
+    monkeypatch.setattr("spectrata.stats.nulls.given.DEGREE_ALONE", 33)
+    assert "degree alone, above 33 nodes" in foot()
+    notes = data_of(st.write_report(KARATE, range(34), hops=1, weights=False))["notes"]
+    assert not [note for note in notes if note.startswith("Given")]  # said once
 
 
 def test_a_ranking_marks_what_differs_from_chance_but_not_beyond_degree():

@@ -17,7 +17,6 @@ from spectrata.stats.findings import LEVEL, VERDICTS, Finding
 from spectrata.stats.findings.finding import by_side, correction, footnote
 from spectrata.stats.findings.sentences import DIVIDE, SHARES, column_sentences, hops, scale_lines
 from spectrata.stats.findings.watched import giving_signal, last_scores
-from spectrata.stats.nulls.given import DEGREE, DEGREE_ALONE, is_by_number, several
 from spectrata.stats.verbs.profile import Profile
 from spectrata.stats.verbs.reading import Column
 
@@ -284,16 +283,9 @@ def _signal_words(found: Profile) -> str:
 
 
 def _foot(found: Profile) -> str:
-    """What the words of the tests mean, and what "degree" accounts for."""
-    text = footnote(found.findings, found.findings.given, found.findings.tests)
-    names = [one for one in several(found.given) if isinstance(one, str) and one not in found.strat.graph.attributes]
-    if not found.findings.given or DEGREE not in names or not is_by_number(found.strat):
-        return text
-    own, far = "a node's number of neighbours", "its numbers of nodes"
-    if found.strat.weights:
-        own, far = "the sum of a node's edge weights", "the sums of its pairs' weights"
-    is_alone = found.strat.graph.n_nodes > DEGREE_ALONE
-    return f"{text} degree: {own}{' alone' if is_alone else f', and {far} at 2, 3 and the tested hops'}."
+    """What the words of the tests mean, and what "given" accounts for: the first line where there is a second test."""
+    known = found.findings
+    return " ".join([footnote(known, known.given, known.tests), *known.lines[: bool(known.given)]])
 
 
 def _row_word(found: Profile) -> str:
@@ -305,7 +297,7 @@ def _notes(found: Profile) -> list[str]:
     """How the signal was read, and what was left out."""
     scale = scale_lines(found.findings, found.findings.given)
     said = {*scale, *(one.text for one in found.findings)}
-    rest = [line for line in found.findings.lines if line not in said]
+    rest = [line for line in found.findings.lines[bool(found.findings.given) :] if line not in said]
     notes = [*found.findings.notes, *rest]
     diameter, last = found.strat.diameter, found.hops[-1]
     if isinstance(last, int) and diameter is not None and diameter > last:
