@@ -14,10 +14,13 @@ import pandas as pd
 import pytest
 
 import spectrata as st
+from commanding import run
 from spectrata.errors import OptionError, ResultError
 from spectrata.report import Report
-from spectrata.report.payload import escaped_json, packed
+from spectrata.report import drawing as lines
+from spectrata.report.encode import escaped_json, packed
 from spectrata.stats.verbs.profile import profile
+from test_sentences import hubs_against_chance
 
 KARATE = nx.karate_club_graph()
 GRAPH = nx.cycle_graph(6)
@@ -66,8 +69,8 @@ def test_the_first_screen_has_the_numbers_of_the_findings(club):
     edges = [KARATE.nodes[x]["club"] == KARATE.nodes[y]["club"] for x, y in KARATE.edges]
     assert data["cell"]["cards"][0]["same"] == pytest.approx(np.mean(edges), rel=1e-5)
     assert [card["pairs"] for card in data["cell"]["cards"]] == [78, 265, 137, 73, 8]
-    assert data["cell"]["lines"] == [" ".join(found.lines[1:])]
-    assert found.lines[0] == "Fewer than 20 pairs at hop 5: weak evidence."
+    assert data["cell"]["lines"] == [" ".join(found.lines[2:])]
+    assert found.lines[1] == "Fewer than 20 pairs at hop 5: weak evidence."
     assert data["command"] == "spectrata profile a b"
     assert len(club.html) < 300_000
 
@@ -87,6 +90,13 @@ def test_the_rest_has_tests_spectra_and_nodes(club):
     assert rest["names"] == [str(node) for node in KARATE]
     assert unpacked(rest["degrees"]).tolist() == [degree for _, degree in KARATE.degree]
     assert rest["strata"][3] == ["4", 73, 10, 8]
+    rows = {(name, hop): word for name, hop, word, *_ in tests}
+    for one in found:
+        if one.statistic not in ("", "r"):  # a share below chance has no kind, and its sentence names it
+            word, below = rows[one.statistic, str(one.hop)], one.p_family <= 0.05 and one.value < one.chance_low
+            assert ("than chance" in word) == below
+            assert word in one.text if below else word in (one.verdict, "follows the main divide")
+    assert rows["rough", "1"] == "less rough than chance"
 
 
 def test_shares_and_eigenvalues_of_the_page_give_r(club):
@@ -122,6 +132,8 @@ def test_names_do_not_reach_the_markup(tmp_path):
     assert "HACKED = 1</script>" not in page.html
     assert page.html.count("<script") == page.html.count("</script") == 3
     assert data_of(page)["title"] == name
+    broken = st.write_report(graph, {name: 1.0, 1: 2.0, 2: 4.0}, tmp_path / "a.html", title="a", name="\ud800")
+    assert "<title>? \u00b7 a</title>" in _text(broken)  # a file name may hold bytes that are no text
 
 
 def test_nothing_is_left_when_writing_fails(club, tmp_path, monkeypatch):
@@ -269,3 +281,124 @@ def test_a_watched_run():
     (row,) = [one for one in st.diagnose(probe.over_layers()) if one.statistic == "r" and one.snapshot == "conv2"]
     assert cards[0]["r"] == pytest.approx(row.value, rel=1e-5)
     assert cards[0]["p"] is None  # averaging makes neighbours alike
+
+
+def test_a_column_of_a_file_is_named(tmp_path, monkeypatch):
+    """The page, its tab and the JSON document name the column as the terminal does."""
+    monkeypatch.chdir(tmp_path)
+    edges = [f"n{a},n{b},{1 + a}" for a, b in nx.cycle_graph(30).edges]
+    Path("g.csv").write_text("\n".join(["source,target,weight", *edges, "n0,n0,1", "n1,n0,1"]) + "\n")
+    Path("people.csv").write_text("node,Age,Height\n" + "".join(f"n{k},{k},{k % 5}\n" for k in range(30)))
+    done = run("profile", "g.csv", "people.csv", "--column", "Age", "--report", "--json", "--hops", "2", "-o", "out")
+    data = data_of("out/report.html")
+    assert data["headline"].startswith("people.csv, Age: alike")
+    assert data["cell"]["paint"]["words"] == "people.csv, Age"
+    assert "<title>people.csv, Age \u00b7 g.csv</title>" in _text("out/report.html")
+    document = json.loads(done.stdout)
+    assert (document["signal"], document["column"]) == ("people.csv", ["Age"])
+    # How the files were read, as the terminal has it, and a flag in place of an argument.
+    for words in ("Dropped 1 self-loop", "Dropped 1 parallel edge", "Ignoring edge weights; --weights true uses them."):
+        assert [note for note in data["notes"] if note.startswith(words)], words
+        assert words in done.stderr
+    assert "Hops up to 2 of 15 were read; --hops 15 reads all." in data["notes"]
+    run("profile", "people.csv", "people.csv", "--report")  # fails, and leaves no notes behind
+    assert not Path("people-spectra").exists()
+
+
+@pytest.mark.parametrize(
+    ("hops", "words"),
+    [
+        (2, "Hops up to 2 of 5 were read; hops=5 reads all."),
+        (1, "Hop 1 of 5 was read; hops=5 reads all."),
+        ([2, 4], "Hops 2 and 4 of 5 were read; hops=5 reads all."),
+        (None, None),
+        ([5], None),
+    ],
+)
+def test_the_notes_say_which_hops_were_read(hops, words):
+    notes = data_of(st.write_report(KARATE, range(34), hops=hops, weights=False))["notes"]
+    assert [note for note in notes if " reads all" in note] == ([] if words is None else [words])
+
+
+def test_a_legend_says_what_degree_is(monkeypatch):
+    def foot(**more):
+        return data_of(st.write_report(KARATE, range(34), hops=1, **{"weights": False, **more}))["foot"]
+
+    assert foot().endswith(" Given degree: accounting for a node's pairs at hops 1, 2, 3 and the tested one.")
+    assert "the weights of a node's pairs at hops 1, 2, 3" in foot(weights=True)
+    assert "Given: degree, an array accounted for. Degree: a node's pairs" in foot(
+        given=["degree", np.arange(34.0) ** 2]
+    )
+    assert "Given" not in foot(given=None)
+    monkeypatch.setattr("spectrata.stats.nulls.given.DEGREE_ALONE", 33)
+    assert "degree alone, above 33 nodes" in foot()
+    notes = data_of(st.write_report(KARATE, range(34), hops=1, weights=False))["notes"]
+    assert not [note for note in notes if note.startswith("Given")]  # said once
+
+
+def test_a_ranking_marks_what_differs_from_chance_but_not_beyond_degree():
+    graph = nx.barabasi_albert_graph(80, 3, seed=2)
+    degree = np.array([number for _, number in graph.degree], dtype=float)
+    noise = np.random.default_rng(0).normal(size=(80, 2))
+    near = nx.to_numpy_array(graph) / degree[:, None]
+    table = pd.DataFrame(
+        {"log": np.log(degree) + noise[:, 0] / 20, "noise": noise[:, 1], "smooth": near @ near @ near @ noise[:, 0]}
+    )
+    data, found = data_of(st.write_report(graph, table)), profile(graph, table)
+    ranking, seen = data["ranking"], set()
+    for name, words, marks in zip(ranking["column"], ranking["hops"], ranking["marks"], strict=True):
+        for word, mark, one in zip(words, marks, found.of(name), strict=True):
+            rejects, both = one.p_family <= 0.05, one.p_family <= 0.05 and one.p_family_given <= 0.05
+            middle = (one.chance_low + one.chance_high) / 2
+            side = "alike" if one.value > middle else "unlike"
+            assert mark == (side if both else f"{side} open" if rejects else "")
+            assert ("not beyond degree" in word) == mark.endswith("open")
+            seen.add(mark)
+    assert {"", "unlike open"} < seen
+    assert {"alike", "unlike"} & seen
+
+
+def test_a_negative_r_above_chance_is_not_called_alike():
+    page = st.write_report(*hubs_against_chance(), hops=1, given=None)
+    (card,), word = data_of(page)["cell"]["cards"], "less unlike than chance"
+    assert (card["verdict"], card["tone"], card["r"] < 0) == (word, "alike", True)
+    assert rest_of(page)["details"][0]["tests"][0][2] == word
+
+
+def test_nodes_without_an_edge_are_not_laid_out():
+    graph = nx.disjoint_union(nx.disjoint_union(nx.empty_graph(2), nx.path_graph(6)), nx.empty_graph(25))
+    alone = [node for node, degree in graph.degree if not degree]
+    drawing = data_of(st.write_report(graph, range(33)))["drawing"]
+    places = unpacked(drawing["places"])
+    assert drawing["left_out"] == len(alone) == 27
+    assert np.flatnonzero((places == lines.NOT_DRAWN).any(axis=1)).tolist() == alone
+    alike = unpacked(data_of(st.write_report(nx.path_graph(6), range(6)))["drawing"]["places"])
+    np.testing.assert_array_equal(places[2:8], alike)  # as if they were not there
+    given = np.random.default_rng(0).normal(size=(33, 2))
+    drawing = data_of(st.write_report(graph, range(33), pos=given))["drawing"]
+    assert drawing["left_out"] == 0
+    assert (unpacked(drawing["places"]) != lines.NOT_DRAWN).all()
+
+
+def test_lines_know_their_weights(monkeypatch):
+    drawing = data_of(st.write_report(KARATE, "club", hops=2, weights=True))["drawing"]
+    strat = st.Stratification(KARATE, 2, weights=True)
+    for hop, (pairs, weights) in enumerate(zip(drawing["pairs"], drawing["weights"], strict=True), 1):
+        stratum = strat.strata.at(hop)
+        known = {tuple(pair): weight for pair, weight in zip(stratum.edges.tolist(), stratum.weights, strict=True)}
+        own = np.array([known[tuple(pair)] for pair in unpacked(pairs).tolist()])
+        np.testing.assert_allclose(unpacked(weights), 100 * np.minimum(own / np.quantile(own, 0.98), 1), atol=0.5)
+    np.testing.assert_array_equal(unpacked(drawing["edge_weights"]), unpacked(drawing["weights"][0]))
+    monkeypatch.setattr(lines, "DRAWN_PAIRS", 40)  # a sample has the weights of its pairs
+    drawing = data_of(st.write_report(KARATE, "club", hops=1, weights=True))["drawing"]
+    own = np.array([KARATE.edges[pair]["weight"] for pair in unpacked(drawing["pairs"][0]).tolist()])
+    assert np.corrcoef(own, unpacked(drawing["weights"][0]))[0, 1] > 0.95
+    drawing = data_of(st.write_report(KARATE, "club", hops=2, weights=False))["drawing"]
+    assert (drawing["weights"], drawing["edge_weights"]) == ([], None)
+
+
+def test_nodes_without_a_value_keep_their_places():
+    values = np.arange(12.0)
+    values[3] = np.nan
+    shown = unpacked(data_of(st.write_report(nx.path_graph(12), pd.Series(values)))["cell"]["paint"]["values"])
+    np.testing.assert_array_equal(shown, values)

@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 import spectrata as st
 from browsing import Page, chromium, missing
@@ -99,7 +100,7 @@ def test_nodes_by_keyboard_and_pointer_tables_and_summary(browser, club):
         page.open("nodes")
         saved = list(csv.reader(io.StringIO(page.saved("#nodes .save").decode())))
         assert len(saved) == 35
-        rows = {row[0]: float(row[3]) for row in saved[1:]}
+        rows = {row[0]: float(row[4]) for row in saved[1:]}
         np.testing.assert_allclose([rows[str(node)] for node in KARATE], found["r"].values[0], rtol=1e-5)
         tests = list(csv.reader(io.StringIO(page.saved("#tests .save").decode())))
         assert len(tests) == 1 + len(st.diagnose(KARATE, "club", weights=False).to_frame())
@@ -124,6 +125,100 @@ def test_a_row_of_the_ranking_shows_its_column(browser, genes):
         assert f"{high:.3g}" in page.text("#legend")
         page.tab.keyboard.press("Tab")
         page.screenshot("genes")
+
+
+def test_squares_show_three_states_and_the_map_speaks_of_single_nodes(browser, tmp_path):
+    graph = nx.barabasi_albert_graph(80, 3, seed=2)
+    degree, noise = np.array([float(k) for _, k in graph.degree]), np.random.default_rng(0).normal(size=80)
+    table = pd.DataFrame({"log": np.log(degree) + noise / 20, "noise": noise})
+    found = st.local(graph, table, columns="separate").sel(column="log", hop=1)["verdict"].values.tolist()
+    with Page(browser, st.write_report(graph, table, tmp_path / "a.html")) as page:
+        style = "getComputedStyle(one)"
+        squares = page.evaluate(
+            f"() => [...document.querySelectorAll('#columns tbody tr:first-child i')].map(one => [one.className, "
+            f"{style}.borderTopColor, {style}.backgroundColor])"
+        )
+        orange, clear = "rgb(196, 79, 0)", "rgba(0, 0, 0, 0)"
+        assert squares[:3] == [["unlike open", orange, clear]] * 3
+        assert squares[3][0] == ""
+        assert squares[3][1] != orange
+        words = "alikeunlike (both beyond chance and degree)beyond chance, but not beyond degreeneither"
+        assert words in page.text("#columns-caption")
+        assert page.evaluate("() => document.querySelectorAll('#columns-caption i').length") == 5
+        caption = page.text("#local-caption")
+        assert "within chance" not in caption
+        pale = sum(word in ("chance", "not beyond degree") for word in found)
+        assert f"Pale ({pale} nodes): not shown beyond chance and degree for this node by itself" in caption
+        differ = found.count("not beyond degree")
+        assert (f"({differ} of them differ" in caption) == (differ > 1)
+        assert "A single node has few pairs" in caption
+        # A short table stands above the cards, so that no paper is left blank below it.
+        table_box, cards_box = (page.tab.locator(f"#{name}").bounding_box() for name in ("columns", "cards"))
+        assert cards_box["y"] > table_box["y"] + table_box["height"]
+
+
+def test_nodes_of_which_many_differ_from_chance_alone_are_counted(browser, tmp_path):
+    given = nx.circular_ladder_graph(20)
+    values = np.repeat(np.sin(np.arange(20) / 20 * 2 * np.pi)[None], 2, axis=0).ravel()
+    covariate = values + np.random.default_rng(0).normal(size=40) / 20
+    report = st.write_report(given, values, tmp_path / "a.html", given=covariate)
+    words = st.local(given, values, given=covariate)["verdict"].values.ravel().tolist()
+    differ = words.count("not beyond covariates")
+    assert differ > 1
+    with Page(browser, report) as page:
+        assert f"({differ} of them differ from chance, but not beyond covariates)" in page.text("#local-caption")
+        assert "beyond chance and covariates" in page.text("#local-caption")
+
+
+def test_a_phone_shows_verdicts_and_that_a_table_goes_on(browser, genes):
+    with Page(browser, genes[1], width=390, height=844) as page:
+        for name in ("tests", "nodes"):
+            page.open(name)
+        for selector in ("#columns", "#tests table", "#nodes table"):
+            heads = page.texts(f"{selector} th")
+            column = heads.index("verdict") + 1
+            for cell in page.tab.query_selector_all(f"{selector} tbody td:nth-child({column})")[:20]:
+                box = cell.bounding_box()
+                assert box["x"] + box["width"] <= 390, (selector, cell.text_content())
+        holder = page.tab.locator("#tests .scroll")
+        wide, whole = holder.evaluate("one => [one.clientWidth, one.scrollWidth]")
+        assert whole > wide  # or there would be nothing to show
+
+        def edges():
+            """The grey of the table's left and right edge, 255 for paper."""
+            points = np.array(Image.open(io.BytesIO(holder.screenshot())).convert("L"))
+            return [float(np.median(points[4:-4, x])) for x in (1, -2)]
+
+        left, right = edges()
+        assert (left > 250, right < 235) == (True, True)
+        holder.evaluate("one => { one.scrollLeft = one.scrollWidth; }")
+        left, right = edges()
+        assert (left < 235, right > 250) == (True, True)
+
+
+def test_nodes_without_an_edge_are_counted_and_lines_follow_weights(browser, tmp_path):
+    graph = nx.disjoint_union(nx.path_graph(4), nx.empty_graph(3))
+    nx.set_edge_attributes(graph, {(0, 1): 1.0, (1, 2): 2.0, (2, 3): 4.0}, "weight")
+    report = st.write_report(graph, range(7), tmp_path / "a.html", weights=True)
+    spy = """() => { const pen = CanvasRenderingContext2D.prototype, own = pen.moveTo; window.WIDTHS = [];
+      pen.moveTo = function (...at) { WIDTHS.push(this.lineWidth); own.apply(this, at); }; }"""
+    with Page(browser, report) as page:
+        assert "3 nodes without an edge are not drawn." in page.text("#map-caption")
+        assert "Thicker lines have larger weights." in page.text("#legend")
+        page.evaluate(spy)
+        page.tab.focus(".card")
+        page.tab.keyboard.press("Enter")
+        widths = page.evaluate("() => WIDTHS.slice(0, 3)")
+        assert widths[0] < widths[1] < widths[2]
+        seen = set()
+        for _ in range(7):  # the arrow keys pass over what is not drawn
+            page.tab.focus("#map")
+            page.tab.keyboard.press("ArrowRight")
+            page.tab.wait_for_selector("#maps .tip:not([hidden])")
+            seen.add(page.text("#maps .tip").split()[0])
+        assert seen == {"0", "1", "2", "3"}
+    with Page(browser, st.write_report(graph, range(7), tmp_path / "b.html", weights=False)) as page:
+        assert "Thicker" not in page.text("#legend")
 
 
 def test_nasty_names_are_shown_and_run_nothing(browser, tmp_path):

@@ -205,7 +205,7 @@ def test_shares_of_bands_count_the_energy_outside_their_edges():
 
 def test_p_is_printed_alike_by_table_and_page():
     """A p that is half a unit of the third decimal, but for the last bit: 35 of 10,000 orders."""
-    from spectrata.report.run import numbers
+    from spectrata.report.encode import numbers
     from spectrata.stats.findings.finding import shown_p
 
     for p, words in (

@@ -35,6 +35,7 @@ class Code(IntEnum):
 
 
 CALLED_WITH: list[str] = []  # the words after the name of the program
+NOTED: dict[str, None] = {}  # what was shown as a note, which a report repeats
 TERMINATED = threading.Event()  # set by SIGTERM
 ENDED = threading.Event()  # set when a stopped command has been unwound
 
@@ -47,12 +48,12 @@ def debugging() -> bool:
 @contextmanager
 def notes() -> Iterator[None]:
     """Show warnings meant for the user as notes, each once; Python's own only when debugging."""
-    seen: set[str] = set()
+    NOTED.clear()
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         text = one_line(message)
-        if (issubclass(category, SpectrataWarning) or debugging()) and text not in seen:
-            seen.add(text)
+        if (issubclass(category, SpectrataWarning) or debugging()) and text not in NOTED:
+            NOTED[text] = None
             note(f"note: {text}")
 
     with warnings.catch_warnings():

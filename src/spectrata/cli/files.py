@@ -3,10 +3,11 @@
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spectrata.cli.failures import CALLED_WITH
+from spectrata.cli.failures import CALLED_WITH, NOTED
 from spectrata.cli.render import as_json, text
 from spectrata.errors import OptionError
 
@@ -100,11 +101,12 @@ def frame(kind: str, name: str, rows: "pd.DataFrame | list[dict[str, Any]]") -> 
 
 
 def page(found: "Profile", graph_name: str, signal_name: str, pos: str | None = None) -> Writers:
-    """The report of a profile."""
+    """The report of a profile, with the notes on how its files were read."""
     import shlex
 
     from spectrata.report import write_report
 
     command = shlex.join(["spectrata", *CALLED_WITH])
+    found = replace(found, findings=replace(found.findings, notes=[*NOTED, *found.findings.notes]))
     made = write_report(found, title=graph_name, name=signal_name, command=command, pos=pos)
     return {"report": ("report.html", lambda beside: beside.write_text(made.html, encoding="utf-8", newline="\n"))}

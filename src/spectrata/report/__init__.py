@@ -3,7 +3,11 @@
 ``page``
     ``write_report``: what was given becomes a Profile, and the template with its style, scripts and data one file
 ``payload``
-    numbers and words of a Profile as JSON that no reader can take for markup
+    numbers and words of a Profile
+``drawing``
+    places of the nodes, and the lines of every hop with their weights
+``encode``
+    numbers and arrays as JSON that no reader can take for markup: arrays as base64 of little-endian numbers
 ``run``
     the map of a watched model over layers and epochs
 ``shown``

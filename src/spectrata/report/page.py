@@ -13,7 +13,8 @@ from typing import Any
 
 from spectrata.errors import OptionError
 from spectrata.plot.reading import as_result
-from spectrata.report.payload import escaped_json, payload
+from spectrata.report.encode import escaped_json
+from spectrata.report.payload import payload
 from spectrata.report.shown import Report
 from spectrata.results.schema import view
 from spectrata.stats.verbs.diagnose import is_watched
@@ -113,15 +114,17 @@ def _named(signal: Any, found: Profile) -> str:
 def render(first: dict[str, Any], rest: dict[str, Any]) -> str:
     """Put style, script and data into the template, under a policy that lets only this script run."""
     own = "\n".join(_source(f"js/{name}") for name in SCRIPTS)
+    own = re.sub(r"(?m)^ *//.*\n|^ +", "", own)  # comments and indents stay with the sources
     script = f'"use strict";(() => {{\n{own}\n}})();'.replace("</script", r"<\/script").replace("<!--", r"<\!--")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     # Only this script runs, by its hash; no address is ever asked for anything.
     policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; "
     policy += "form-action 'none'; base-uri 'none'"
+    tab = " \u00b7 ".join(filter(None, (first["name"], first["title"])))
     packed = gzip.compress(escaped_json(rest).encode("ascii"), 6, mtime=0)
     pieces = {
         "policy": policy,
-        "title": html.escape(first["title"]),
+        "title": html.escape(tab.encode("utf-8", "replace").decode("utf-8")),
         "style": _source("page.css"),
         "data": escaped_json(first),
         "rest": base64.b64encode(packed).decode("ascii"),

@@ -1,35 +1,29 @@
-"""Numbers and words of a page as JSON that no reader can take for markup.
+"""Numbers and words of a page: what it shows first, and the rest, which is packed; :func:`payload` gives both."""
 
-Arrays travel as base64 of little-endian numbers with their shape. A page holds what it shows first as it is, and the
-rest packed: :func:`payload` gives both.
-"""
-
-import base64
-import json
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from spectrata.plot.positions import given_places, node_places, two_axes
+from spectrata.errors import argument
+from spectrata.plot.positions import two_axes
 from spectrata.plot.style import count
-from spectrata.report.run import collapse_levels, numbers, run_map
+from spectrata.report.drawing import DRAWN_PAIRS, drawing
+from spectrata.report.encode import numbers, packed
+from spectrata.report.run import collapse_levels, run_map
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.spectrum import merge_eigenspaces
-from spectrata.stats.findings import VERDICTS, Finding
-from spectrata.stats.findings.finding import correction, footnote
-from spectrata.stats.findings.sentences import column_sentences, hops, scale_lines
+from spectrata.stats.findings import LEVEL, VERDICTS, Finding
+from spectrata.stats.findings.finding import by_side, correction, footnote
+from spectrata.stats.findings.sentences import DIVIDE, SHARES, column_sentences, hops, scale_lines
 from spectrata.stats.findings.watched import giving_signal, last_scores
 from spectrata.stats.verbs.profile import Profile
 from spectrata.stats.verbs.reading import Column
 
-DRAWN_PAIRS, DRAWN_EDGES = 700, 4_000  # of a card, and of the map
-DRAWN_NODES = 20_000  # nodes up to which a layout is made
 LISTED = 20  # columns of the ranking on the first screen
 ROWS = 40  # rows of a result whose spectra a page holds
 SMALL = 500  # nodes up to which a result of several algorithms is held for all rows
-TESTS = ("statistic", "hop", "value", "chance_low", "chance_high", "p", "p_family", "value_given", "p_given",
-         "p_family_given", "verdict")  # fmt: skip
+NUMBERS = ("value", "chance_low", "chance_high", "p", "p_family", "value_given", "p_given", "p_family_given")
 # Verdicts on layers of a model, the gravest first.
 SAID = {
     "not_finite": "is not finite",
@@ -44,30 +38,6 @@ WEIGHTS_BEYOND = {
     "unit": "1",
 }
 RANKED = ("r", "p", "q", "r_given", "p_given", "q_given", "effect")
-
-
-def packed(array: Any, kind: str = "f4") -> dict[str, Any]:
-    """An array as text: its type, shape and bytes.
-
-    Examples
-    --------
-    >>> packed([1.0, 2.0])
-    {'t': 'f4', 's': [2], 'b': 'AACAPwAAAEA='}
-    """
-    values = np.ascontiguousarray(array, dtype=f"<{kind}")
-    return {"t": kind, "s": list(values.shape), "b": base64.b64encode(values.tobytes()).decode("ascii")}
-
-
-def escaped_json(document: Any) -> str:
-    """JSON that can stand inside a script element: no character in it can end one, or open a comment.
-
-    Examples
-    --------
-    >>> escaped_json({"name": "</script>"})
-    '{"name":"\\\\u003c/script\\\\u003e"}'
-    """
-    text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
 
 
 def payload(found: Profile, title: str, name: str, pos: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -85,14 +55,14 @@ def payload(found: Profile, title: str, name: str, pos: Any) -> tuple[dict[str, 
         "facts": [*([] if title.startswith("Graph of ") else [title]), *_facts(found)],
         "status": [one.text for one in found.findings if one.kind in VERDICTS],
         "notes": _notes(found),
-        "foot": footnote(found.findings, found.findings.given, found.findings.tests),
+        "foot": _foot(found),
         "given": found.findings.given,
         "hops": [str(hop) for hop in found.hops],
         "cells": [cell["head"] for cell in cells],
         "first": first,
         "cell": cells[first]["body"] if cells else None,
         "ranking": _ranking(found),
-        "drawing": _drawing(found, pos),
+        "drawing": drawing(found, pos),
         "run": run,
         "collapse": collapse_levels(found.result) if run is not None and found.result is not None else None,
         "rows": "column" if found.ranking is not None else _row_word(found),
@@ -152,7 +122,10 @@ def _cell(found: Profile, column: Column | None, time: int, name: str) -> dict[s
         "paint": _paint(column, time, found.strat.graph.n_nodes, name or "value"),
         "local": _local(found, column, snapshot),
     }
-    details = {"tests": [_test(one) for one in tests if one.statistic], "spectra": _spectra(found, column, snapshot)}
+    details = {
+        "tests": [_test(one, found.findings.given) for one in tests if one.statistic],
+        "spectra": _spectra(found, column, snapshot),
+    }
     return {"head": {"label": label, "column": str(column.name)}, "body": body, "details": details}
 
 
@@ -165,7 +138,7 @@ def _card(found: Profile, one: Finding | None, pairs: Any, column: Column) -> di
         facts["same"] = numbers(same)
     if one is None:
         return facts
-    facts |= {"verdict": one.verdict or "", "near": one.near_level, "described": one.kind == "described"}
+    facts |= {"verdict": by_side(one.verdict, one.value), "near": one.near_level, "described": one.kind == "described"}
     facts["tone"] = one.verdict if one.verdict in ("alike", "unlike") else ""
     values = {"r": one.value, "low": one.chance_low, "high": one.chance_high, "p": one.p_family}
     values |= {"r_given": one.value_given, "p_given": one.p_family_given}
@@ -180,20 +153,16 @@ def _parts(found: Profile, column: Column, time: int, hop: Any) -> dict[str, Any
 
 def _paint(column: Column, time: int, n: int, name: str) -> dict[str, Any]:
     """The colour of every node: its class, its number, or its place along the first principal axis."""
-    values = column.values[time]
+    values = column.values[time]  # of the nodes that have a value
     if column.kind == "labels":
         codes = np.full(n, -1)
         codes[column.rows] = values.argmax(axis=1)
         return {"kind": "class", "classes": [str(one) for one in column.classes], "values": packed(codes, "i2")}
-    if values.shape[1] == 1:
-        return {
-            "kind": "value",
-            "words": name if column.name is None else str(column.name),
-            "values": packed(values[:, 0]),
-        }
-    axes, _ = two_axes(values[None])
+    shown, known = np.full(n, np.nan), values if values.shape[1] == 1 else two_axes(values[None])[0][0]
+    shown[column.rows] = known[:, 0]
     words = "first principal axis" if values.shape[1] > 2 else "first column"
-    return {"kind": "value", "words": words, "values": packed(axes[0, :, 0])}
+    words = words if values.shape[1] > 1 else name if column.name is None else str(column.name)
+    return {"kind": "value", "words": words, "values": packed(shown)}
 
 
 def _local(found: Profile, column: Column, snapshot: Any) -> dict[str, Any] | None:
@@ -214,9 +183,13 @@ def _local(found: Profile, column: Column, snapshot: Any) -> dict[str, Any] | No
     return {"words": words, "codes": packed(codes, "i1")} | {name: packed(one[name].values) for name in ("r", "q")}
 
 
-def _test(one: Finding) -> list[Any]:
-    cells = (getattr(one, name) for name in TESTS)
-    return [numbers(cell) if isinstance(cell, float) else str(cell) for cell in cells]
+def _test(one: Finding, given: str) -> list[Any]:
+    """A row of all tests. A share below chance has no kind of its own, and is no "chance"."""
+    word = by_side({"coarse": DIVIDE}.get(one.verdict, one.verdict), one.value)
+    if one.statistic in SHARES and one.kind == "chance" and one.p_family <= LEVEL:
+        word = SHARES[one.statistic][2].removeprefix("is ") + " than chance"
+        word += f", not beyond {given}" if given and not one.beyond_degree else ""
+    return [one.statistic, str(one.hop), word, *(numbers(getattr(one, name)) for name in NUMBERS)]
 
 
 def _spectra(found: Profile, column: Column, snapshot: Any) -> list[dict[str, Any]] | None:
@@ -309,6 +282,12 @@ def _signal_words(found: Profile) -> str:
     )
 
 
+def _foot(found: Profile) -> str:
+    """What the words of the tests mean, and what "given" accounts for: the first line where there is a second test."""
+    known = found.findings
+    return " ".join([footnote(known, known.given, known.tests), *known.lines[: bool(known.given)]])
+
+
 def _row_word(found: Profile) -> str:
     kind = "" if found.reading is None else found.reading.snapshot_kind
     return {"layers": "layer", "epochs": "epoch"}.get(kind, "snapshot")
@@ -318,11 +297,14 @@ def _notes(found: Profile) -> list[str]:
     """How the signal was read, and what was left out."""
     scale = scale_lines(found.findings, found.findings.given)
     said = {*scale, *(one.text for one in found.findings)}
-    rest = [line for line in found.findings.lines if line not in said]
+    rest = [line for line in found.findings.lines[bool(found.findings.given) :] if line not in said]
     notes = [*found.findings.notes, *rest]
     diameter, last = found.strat.diameter, found.hops[-1]
     if isinstance(last, int) and diameter is not None and diameter > last:
-        notes.append(f"Not asked for: {hops([*range(last + 1, diameter + 1)])}; hops={diameter} reads all.")
+        is_first = len(found.hops) == last > 1
+        words = f"Hops up to {last}" if is_first else hops(found.hops).capitalize()
+        words += f" of {diameter} {'were' if len(found.hops) > 1 else 'was'} read"
+        notes.append(f"{words}; {argument('hops', diameter)} reads all.")
     if found.ranking is not None:
         notes += column_sentences(found.ranking, found.given)
     return list(dict.fromkeys(notes))
@@ -335,20 +317,29 @@ def _ranking(found: Profile) -> dict[str, Any] | None:
         return None
     rows = table.head(LISTED)
     snapshot = None if found.reading is None or found.reading.snapshots is None else found.reading.snapshots[-1]
-    verdicts: dict[Any, dict[Any, str]] = {}
+    said: dict[tuple[Any, Any], tuple[str, str]] = {}
     for one in found.findings:
         if one.statistic == "r" and one.snapshot == snapshot:
-            verdicts.setdefault(one.column, {})[one.hop] = one.verdict
+            said[one.column, one.hop] = by_side(one.verdict, one.value), _mark(one)
+    cells = [[said.get((name, hop), ("not tested", "")) for hop in found.hops] for name in rows["column"]]
     return {
         "column": [str(name) for name in rows["column"]],
-        "verdict": rows["verdict"].tolist(),
-        "hops": [[verdicts.get(name, {}).get(hop, "") for hop in found.hops] for name in rows["column"]],
+        "verdict": [by_side(*one) for one in zip(rows["verdict"], rows["r"], strict=True)],
+        "tone": [word if word in ("alike", "unlike") else "" for word in rows["verdict"]],
+        "hops": [[word for word, _ in row] for row in cells],
+        "marks": [[mark for _, mark in row] for row in cells],
         "scale": [
             None if one is None or one != one else int(one)
             for one in rows["scale"].astype(object).where(rows["scale"].notna(), None)
         ],
         "total": len(table),
     } | {name: numbers(rows[name].tolist()) for name in RANKED}
+
+
+def _mark(one: Finding) -> str:
+    """The side of chance on which r lies; "open" where that is not shown beyond the covariates."""
+    side = one.kind if one.kind in ("alike", "unlike") else ""
+    return side if not side or one.verdict == side else f"{side} open"
 
 
 def _made(found: Profile, result: View | None) -> list[list[str]]:
@@ -366,23 +357,7 @@ def _made(found: Profile, result: View | None) -> list[list[str]]:
     return rows
 
 
-# ---- the graph, and a result that was given
-
-
-def _drawing(found: Profile, pos: Any) -> dict[str, Any] | None:
-    """Places of the nodes in steps of 1/32767, and sampled pairs of every hop; None where nothing places the nodes."""
-    graph = found.strat.graph
-    where = given_places(pos, graph)
-    if where is None and graph.n_nodes > DRAWN_NODES:
-        return None
-    places = node_places(graph.edges, graph.n_nodes) if where is None else where
-    edges = graph.edges if len(graph.edges) <= DRAWN_EDGES else found.pairs(found.hops[0], DRAWN_EDGES)
-    return {
-        "places": packed(np.rint(places * 32767), "i2"),
-        "laid_out": where is None,
-        "edges": packed(edges, "i4"),
-        "pairs": [packed(found.pairs(hop, DRAWN_PAIRS), "i4") for hop in found.hops],
-    }
+# ---- a result that was given
 
 
 def _rows(found: Profile, result: View | None) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ import numpy as np
 from spectrata.plot.maps import states
 from spectrata.plot.run import WORDS
 from spectrata.plot.style import log_limits
+from spectrata.report.encode import numbers
 from spectrata.stats.findings.collapse import CONTROL, LEVELS, MEASURE, is_layers, places, when
 from spectrata.stats.findings.watched import is_run, mode_of, one_mode
 
@@ -15,13 +16,6 @@ if TYPE_CHECKING:
 
 MEASURES = (MEASURE, "r", "effective_rank", "dead_rows", "mean_row_norm")  # the first is shown first
 MODES = {"eval": "evaluation", "train": "training", "control": "without messages"}  # the first is shown first
-
-
-def numbers(values: Any) -> Any:
-    """Nested lists with six digits; None for NaN."""
-    if isinstance(values, (list, np.ndarray)):
-        return [numbers(one) for one in values]
-    return float(f"{float(values):.6g}") if np.isfinite(values) else None
 
 
 def run_map(run: "xr.Dataset | None") -> dict[str, Any] | None:

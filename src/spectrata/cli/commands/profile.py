@@ -221,9 +221,9 @@ def _one_graph(
             contents |= {} if ds is None else files.frame("table", "spectra.csv", to_table(ds))
         if to.report:
             shown = replace(found, result=ds) if spectra.arguments() else found
-            contents |= files.page(shown, graph.graph, signal.signal, to.pos)
+            contents |= files.page(shown, graph.graph, ", ".join(signal.names), to.pos)
         more = [flag for flag, given in (("--report", to.report), ("--csv", to.csv)) if not given]
-        facts = document(found, graph.graph, signal.signal, ds) if to.json else {}
+        facts = document(found, graph.graph, signal.signal, ds) | {"column": signal.column} if to.json else {}
         files.finish(folder, contents, to.json, facts, f" (also: {', '.join(more)})" if more else "")
     if not contents and not to.json:
         text("No spectra were written for so many nodes; --bands 32 writes energies per band, --report a page.")

@@ -40,7 +40,7 @@ function showCards() {
       const canvas = make("canvas", box);
       canvas.setAttribute("role", "img");
       canvas.setAttribute("aria-label", `Pairs of nodes ${words.title}`);
-      paintGraph(canvas, numbers(DATA.drawing.pairs[at]), numbers(one.parts[at]), paint, null, CARD_PAIRS);
+      paintGraph(canvas, numbers(DATA.drawing.pairs[at]), numbers(one.parts[at]), orNone(DATA.drawing.weights[at]), paint, null, CARD_PAIRS);
     }
     if (!card.described) phrases(make("span", box, null, "r"), words.value);
     box.append(intervalChart(card, limit));
@@ -63,6 +63,7 @@ function showLegend(one) {
     key(legend, color("alike"), labels ? "pair of one label" : "pair on the same side of the mean", true);
     key(legend, color("unlike"), labels ? "pair of two labels" : "pair on opposite sides", true);
     showPaint(legend, one.paint);
+    if (DATA.drawing.weights.some(Boolean)) make("span", legend, "Thicker lines have larger weights. ");
     if (one.cards.some((card) => card.pairs > CARD_PAIRS)) make("span", legend, `At most ${CARD_PAIRS} pairs are drawn on a card. `);
   }
   const tested = one.cards.some((card) => !missing(card.p));
@@ -87,14 +88,14 @@ function nodeWords(node) {
   const one = body(), known = state.rest, lines = [known.names[node]];
   if (one.paint) {
     const value = numbers(one.paint.values)[node];
-    lines.push(one.paint.kind === "class" ? (value < 0 ? "no label" : one.paint.classes[value]) : `${one.paint.words.split(",")[0]} ${shortNumber(value)}`);
+    lines.push(one.paint.kind === "class" ? (value < 0 ? "no label" : one.paint.classes[value]) : `${one.paint.words}: ${Number.isNaN(value) ? "no value" : shortNumber(value)}`);
   }
   lines.push(counted(numbers(known.degrees)[node], "neighbour"));
   if (one.local) lines.push(one.local.words[numbers(one.local.codes)[node]], `part of r ${shortNumber(numbers(one.local.r)[node])}`);
   return lines.join("\n");
 }
 
-const byWeight = (values) => Array.from(values.keys()).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]));
+const byWeight = (values) => Array.from(values.keys()).sort((a, b) => (Math.abs(values[b]) || 0) - (Math.abs(values[a]) || 0));
 
 function showMaps() {
   const one = body();
@@ -103,9 +104,10 @@ function showMaps() {
   $("local-figure").hidden = !one.local;
   const hop = DATA.hops[state.hop], values = one.paint ? numbers(one.paint.values) : null;
   $("map-title").textContent = `The signal, and pairs ${apart(hop)}`;
-  paintGraph($("map"), numbers(DATA.drawing.pairs[state.hop]), numbers(one.parts[state.hop]), nodeColors(one.paint));
+  paintGraph($("map"), numbers(DATA.drawing.pairs[state.hop]), numbers(one.parts[state.hop]), orNone(DATA.drawing.weights[state.hop]), nodeColors(one.paint));
   $("map").setAttribute("aria-label", `${$("map-title").textContent}; arrow keys go through the nodes`);
-  $("map-caption").textContent = `${DATA.drawing.laid_out ? "A layout places the nodes: near on paper means few hops." : "Nodes stand at their given positions."} Point at a node, or use the arrow keys, for its name.`;
+  const alone = DATA.drawing.left_out, left = alone ? ` ${counted(alone, "node")} without an edge ${alone > 1 ? "are" : "is"} not drawn.` : "";
+  $("map-caption").textContent = `${DATA.drawing.laid_out ? "A layout places the nodes: near on paper means few hops." : "Nodes stand at their given positions."}${left} Point at a node, or use the arrow keys, for its name.`;
   tips($("map"), nodeWords, () => byWeight(values ?? new Float32Array(numbers(DATA.drawing.places).length / 2)));
   if (one.local) showLocal(one.local);
 }
@@ -116,18 +118,23 @@ function showLocal(local) {
   const large = scaleOf(parts.map(Math.abs))[1] || 1, size = (node) => Math.min(1, Math.abs(parts[node]) / large);
   const inks = local.words.map((word) => (LOCAL[word] ? color(LOCAL[word]) : ""));
   const faint = (node) => (known(node) ? between(parts[node] > 0 ? "alike" : "unlike", 0.18 + 0.4 * size(node)) : color("grid"));
-  paintGraph($("local"), numbers(DATA.drawing.edges), null, (node) => inks[codes[node]] || faint(node), (node, radius) => (strong[codes[node]] ? radius * (0.85 + 0.45 * size(node)) : radius * 0.75));
+  paintGraph($("local"), numbers(DATA.drawing.edges), null, orNone(DATA.drawing.edge_weights), (node) => inks[codes[node]] || faint(node), (node, radius) => (strong[codes[node]] ? radius * (0.85 + 0.45 * size(node)) : radius * 0.75));
   $("local").setAttribute("aria-label", "Nodes that are like or unlike their neighbours; arrow keys go through them");
   caption.replaceChildren();
   let found = 0;
+  const pale = Array.from(codes.keys()).filter((node) => known(node) && !strong[codes[node]]);
+  const differ = pale.filter((node) => local.words[codes[node]].startsWith("not beyond")).length;
   local.words.forEach((word, at) => {
     const total = codes.filter((code) => code === at).length;
     if (strong[at]) { key(caption, inks[at], `${word} (${total})`); found += total; }
   });
-  key(caption, between("alike", 0.4), "pale: like its neighbours, within chance");
-  key(caption, between("unlike", 0.4), "unlike, within chance");
-  const given = DATA.given ? `, also given ${DATA.given}` : "";
-  make("span", caption, found ? `Full colour: q at most .05 over all nodes${given}; a larger dot has a larger part in r.` : `No single node stands out (q at most .05 over all nodes${given}).`);
+  if (pale.length) {
+    key(caption, between("alike", 0.4), "pale: like its neighbours");
+    key(caption, between("unlike", 0.4), "pale: unlike them");
+  }
+  const beyond = `beyond chance${DATA.given ? ` and ${DATA.given}` : ""}`, more = differ ? ` (${differ} of them ${differ > 1 ? "differ" : "differs"} from chance, but not beyond ${DATA.given})` : "";
+  make("span", caption, found ? `Full colour: ${beyond} (q at most .05 over all nodes); a larger dot has a larger part in r. ` : `No single node stands out ${beyond} (q at most .05 over all nodes). `);
+  if (pale.length) make("span", caption, `Pale (${counted(pale.length, "node")}): not shown ${beyond} for this node by itself${more}. A single node has few pairs, so r of all can be clear where single nodes are not.`);
   tips($("local"), nodeWords, () => byWeight(parts));
 }
 

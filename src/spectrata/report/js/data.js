@@ -65,7 +65,7 @@ function table(into, heads, rows, numeric) {
   for (const row of rows) {
     const line = make("tr", inside);
     row.forEach((cell, at) => {
-      const one = make("td", line, null, numeric.includes(at) ? "number" : String(cell).length > 50 ? "wrap" : "");
+      const one = make("td", line, null, numeric.includes(at) ? "number" : String(cell).length > 50 ? "wrap" : String(cell).length > 16 ? "words" : "");
       make("bdi", one, cell);
     });
   }
@@ -74,7 +74,7 @@ function table(into, heads, rows, numeric) {
 function saveCsv(name, heads, rows) {
   // A cell that a spreadsheet would run as a formula begins with an apostrophe.
   const quoted = (cell) => {
-    const text = missing(cell) ? "" : String(cell);
+    const text = missing(cell) || Number.isNaN(cell) ? "" : String(cell);
     const safe = typeof cell === "string" && /^[=+@\t\r-]/.test(text) ? `'${text}` : text;
     return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };

@@ -1,14 +1,14 @@
 // ---- folded sections, filled when they are opened
 
 const STATISTICS = { r: "r", smooth: "share of the lowest quarter", rough: "share of the highest quarter", main_divide: "share of the main divide" };
-const HEADS = ["statistic", "hop", "value", "chance low", "chance high", "p", "p corrected", "value given", "p given", "p given, corrected", "verdict"];
+const HEADS = ["statistic", "hop", "verdict", "value", "chance low", "chance high", "p", "p corrected", "value given", "p given", "p given, corrected"];
 
 async function fillTests() {
   const known = (await rest()).details[state.cell]?.tests ?? [], box = $("tests");
-  const shown = known.map((row) => [STATISTICS[row[0]], row[1], ...row.slice(2, 5).map(shortNumber), plainP(row[5]), plainP(row[6]), shortNumber(row[7]), plainP(row[8]), plainP(row[9]), row[10]]);
-  table(box.querySelector("table"), HEADS, shown, [2, 3, 4, 5, 6, 7, 8, 9]);
-  box.querySelector("p").textContent = known.length ? DATA.foot : "No test was made.";
-  box.querySelector(".save").onclick = () => saveCsv("tests.csv", HEADS, known.map((row) => row.slice(0, 11)));
+  const shown = known.map((row) => [STATISTICS[row[0]], row[1], row[2], ...row.slice(3, 6).map(shortNumber), plainP(row[6]), plainP(row[7]), shortNumber(row[8]), plainP(row[9]), plainP(row[10])]);
+  table(box.querySelector("table"), HEADS, shown, [1, 3, 4, 5, 6, 7, 8, 9, 10]);
+  box.querySelector("p").textContent = known.length ? `${DATA.foot} Verdicts rest on the corrected p.` : "No test was made.";
+  box.querySelector(".save").onclick = () => saveCsv("tests.csv", HEADS, known);
 }
 
 async function fillSpectra() {
@@ -47,13 +47,13 @@ function givenSpectrum(given, algorithm) {
 
 async function fillNodes() {
   const known = await rest(), one = body(), box = $("nodes"), values = one.paint ? numbers(one.paint.values) : null, degrees = numbers(known.degrees);
-  const heads = ["node", "neighbours", ...(values ? [one.paint.kind === "class" ? "label" : one.paint.words] : []), ...(one.local ? ["part of r", "q", "verdict"] : [])];
+  const heads = ["node", ...(one.local ? ["verdict"] : []), "neighbours", ...(values ? [one.paint.kind === "class" ? "label" : one.paint.words] : []), ...(one.local ? ["part of r", "q"] : [])];
   const said = (node) => (one.paint.kind === "class" ? (values[node] < 0 ? "" : one.paint.classes[values[node]]) : values[node]);
-  const row = (node) => [known.names[node], degrees[node], ...(values ? [said(node)] : []),
-    ...(one.local ? [numbers(one.local.r)[node], numbers(one.local.q)[node], one.local.words[numbers(one.local.codes)[node]]] : [])];
+  const row = (node) => [known.names[node], ...(one.local ? [one.local.words[numbers(one.local.codes)[node]]] : []), degrees[node], ...(values ? [said(node)] : []),
+    ...(one.local ? [numbers(one.local.r)[node], numbers(one.local.q)[node]] : [])];
   const order = byWeight(one.local ? numbers(one.local.r) : values ?? degrees), first = order.slice(0, 30);
-  const written = (cell, at) => (typeof cell === "number" && at > 1 ? shortNumber(cell) : cell);
-  table(box.querySelector("table"), heads, first.map((node) => row(node).map(written)), [1, 2, 3, 4].filter((at) => heads[at] !== "label" && heads[at] !== "verdict"));
+  const written = (cell, at) => (typeof cell === "number" && heads[at] !== "neighbours" ? shortNumber(cell) : cell);
+  table(box.querySelector("table"), heads, first.map((node) => row(node).map(written)), [1, 2, 3, 4, 5].filter((at) => !["label", "verdict"].includes(heads[at])));
   box.querySelector("p").textContent = `${order.length > 30 ? `The first 30 of ${order.length.toLocaleString("en")} nodes, ` : "All nodes, "}${one.local ? "largest part of r first." : "largest value first."}`;
   box.querySelector(".save").onclick = () => saveCsv("nodes.csv", heads, Array.from(order.keys()).map(row));
 }

@@ -41,6 +41,7 @@ function placed(width, height, margin) {
   if (!bounds) {
     bounds = [Infinity, -Infinity, Infinity, -Infinity];
     for (let at = 0; at < places.length; at += 2) {
+      if (!isDrawn(at / 2)) continue;
       bounds = [Math.min(bounds[0], places[at]), Math.max(bounds[1], places[at]),
         Math.min(bounds[2], places[at + 1]), Math.max(bounds[3], places[at + 1])];
     }
@@ -52,8 +53,11 @@ function placed(width, height, margin) {
 
 const CARD_PAIRS = 300;  // more of them fill a card with ink
 
-// Pairs (flat array), their parts in r (or none), and nodes with colour and radius; every so many pairs above a number.
-function paintGraph(canvas, pairs, parts, colorOf, radiusOf, most = Infinity) {
+const isDrawn = (node) => numbers(DATA.drawing.places)[2 * node] !== -32768;
+const orNone = (packed) => (packed ? numbers(packed) : null);
+
+// Pairs (flat array), their parts in r and weights (or none), and nodes with colour and radius; every so many pairs above a number.
+function paintGraph(canvas, pairs, parts, weights, colorOf, radiusOf, most = Infinity) {
   const wide = canvas.clientWidth || 300, high = canvas.clientHeight || 220, dots = window.devicePixelRatio || 1;
   canvas.width = Math.round(wide * dots);
   canvas.height = Math.round(high * dots);
@@ -61,10 +65,13 @@ function paintGraph(canvas, pairs, parts, colorOf, radiusOf, most = Infinity) {
   pen.scale(dots, dots);
   const size = Math.max(0.8, Math.min(wide / 60, (0.24 * Math.min(wide, high)) / Math.sqrt(n))), at = placed(wide, high, size + 4);
   const total = pairs.length / 2, step = Math.max(1, Math.ceil(total / most)), inks = { 1: color("alike"), 0: color("none"), [-1]: color("unlike") };
-  pen.lineWidth = Math.max(0.5, Math.min(1.4, 120 / Math.sqrt((total / step) * 20)));
-  pen.globalAlpha = parts ? Math.max(0.28, Math.min(0.85, (90 * step) / total)) : 0.35;
+  const line = Math.max(0.5, Math.min(1.4, 120 / Math.sqrt((total / step) * 20)));
+  const full = parts ? Math.max(0.28, Math.min(0.85, (90 * step) / total)) : 0.35;
   for (let pair = 0; pair < total; pair += step) {
     const part = parts ? parts[pair] : 0, side = !parts || part === -128 ? 0 : Math.sign(part);
+    const strength = weights ? weights[pair] / 100 : 0.5;
+    pen.lineWidth = line * (0.4 + 1.2 * strength);
+    pen.globalAlpha = weights ? full * (0.5 + 0.5 * strength) : full;
     pen.strokeStyle = inks[side];
     pen.beginPath();
     pen.moveTo(...at(pairs[2 * pair]));
@@ -75,6 +82,7 @@ function paintGraph(canvas, pairs, parts, colorOf, radiusOf, most = Infinity) {
   pen.strokeStyle = color("paper");
   pen.lineWidth = size > 2 ? 1 : 0.3;
   for (let node = 0; node < n; node += 1) {
+    if (!isDrawn(node)) continue;
     pen.fillStyle = colorOf(node);
     pen.beginPath();
     pen.arc(...at(node), radiusOf ? radiusOf(node, size) : size, 0, 7);
@@ -107,6 +115,7 @@ function tips(canvas, words, order) {
     const box = canvas.getBoundingClientRect(), n = numbers(DATA.drawing.places).length / 2;
     let best = -1, least = 18 ** 2;
     for (let node = 0; node < n; node += 1) {
+      if (!isDrawn(node)) continue;
       const [x, y] = canvas.at(node), far = (x - event.clientX + box.left) ** 2 + (y - event.clientY + box.top) ** 2;
       if (far < least) [best, least] = [node, far];
     }
@@ -122,7 +131,7 @@ function tips(canvas, words, order) {
     if (!move) return;
     event.preventDefault();
     await rest();
-    const nodes = order();
+    const nodes = order().filter(isDrawn);
     step = (step + move + nodes.length) % nodes.length;
     show(nodes[step]);
   };
