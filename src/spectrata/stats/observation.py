@@ -165,6 +165,18 @@ class Observation:
         least = np.maximum(self.rounding, EXPLAINED * self.size)
         return Observation(residual(given, self.values), self.pairs, least, given, self.separate)
 
+    def evened(self) -> "Observation":
+        """Residuals that may change places: those of all nodes with the same variance, where the signal has one.
+
+        The residual of node i has the share 1 - h_i of it, h the leverage. Permuted as they are, residuals of nodes
+        that the covariates nearly explain would be too small elsewhere, and shrunk twice at such nodes.
+        """
+        if self.given is None:
+            return self
+        left = 1 - np.sum(self.given**2, axis=1)
+        values = self.values / np.sqrt(np.where(left > EXPLAINED, left, 1.0))[:, None]
+        return replace(self, values=values - values.mean(axis=0))
+
     @property
     def is_explained(self) -> np.ndarray:
         """Whether the covariates leave nothing but rounding, of the signal or of every column."""

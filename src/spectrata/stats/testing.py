@@ -55,6 +55,8 @@ def run_tests(
 def _against(cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ...], seed: int, columns: int) -> Chance:
     """Values of cells, and their chance under orders of all rows or within blocks."""
     value = np.stack([cell.statistic.value(cell.obs) for cell in cells], axis=-1)
+    even = {obs: obs.evened() for obs in {cell.obs for cell in cells}}
+    cells = [Cell(even[cell.obs], cell.statistic) for cell in cells]
     n, within = cells[0].obs.n, None if blocks is None else block_orders(blocks)
     lanes, separate = max(LANES, 8 * threads.BLOCK // n), cells[0].obs.separate
 

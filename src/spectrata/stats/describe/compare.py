@@ -100,9 +100,9 @@ def compare(
         - ``wasserstein``: distance between the distributions of energy along the axis of eigenvalues, in their units;
         - ``energy_shift(..., band)``: share of energy off zero in each band, b less a;
         - ``shift_low``, ``shift_high``, ``shift_p`` (..., band), for gft, where both results keep their signals
-          (``shift_test`` says why there is none): the interval that holds the shifts of all bands in 95 % of random
-          exchanges, and a p corrected over the bands of a hop, not over hops, snapshots and algorithms. Of more than
-          ten snapshots the first and the last are tested;
+          (``shift_test`` says why there is none): the interval that holds the shifts of all bands and hops in 95 % of
+          random exchanges, and a p corrected over bands and hops, not over snapshots. Of more than ten snapshots the
+          first and the last are tested;
         - ``off_zero_a``, ``off_zero_b``: share of GFT energy off zero, where both hold gft.
 
     Notes
@@ -256,12 +256,14 @@ def shift_intervals(a: View, b: View, bands: int, draws: int, seed: int) -> dict
             ready[row] = pairs
     reach, p = np.full((2, count, len(a.hops), bands), np.nan)
     signs = exchange_signs(seed, a.n_nodes, draws)
-    if ready:
-        for place, hop in enumerate(a.hops):
-            forms = band_forms(strat.basis(hop), bands)
-            for row, pairs in ready.items():
-                found = [max_shift_test(exchanged_shifts(*pair, forms, signs)) for pair in pairs]
-                reach[row, place], p[row, place] = np.max(found, axis=0)
+    shifts = {row: np.empty((2, 1 + draws, len(a.hops), bands)) for row in ready}
+    for place, hop in enumerate(a.hops if ready else ()):
+        forms = band_forms(strat.basis(hop), bands)
+        for row, pairs in ready.items():
+            shifts[row][:, :, place] = [exchanged_shifts(*pair, forms, signs) for pair in pairs]
+    for row, both in shifts.items():
+        found = np.max([max_shift_test(one.reshape(1 + draws, -1)) for one in both], axis=0)
+        reach[row], p[row] = found.reshape(2, len(a.hops), bands)
     return {"shift_low": -reach, "shift_high": reach, "shift_p": p}
 
 
@@ -313,10 +315,10 @@ def comparable(
 
 
 def max_shift_test(shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the reach of the null and p of the first of ``(1 + draws, bands)`` shifts, corrected over bands.
+    """Compute the reach of the null and p of the first of ``(1 + draws, tests)`` shifts, corrected over tests.
 
     Exchanging every node turns the sign, so that the null is symmetric about 0; the statistic is the largest absolute
-    shift over bands, each in units of its root mean square.
+    shift over bands and hops, each in units of its root mean square.
     """
     size = np.sqrt(np.mean(shifts**2, axis=0))
     moves = size > TIE

@@ -223,7 +223,7 @@ def footnote(findings: Sequence[Finding], given: str, tests: int) -> str:
     """Footnotes: the meaning of the words that occur in the table, of degree, of p and of chance."""
     name = given or "degree"
     judged = [one for one in findings if one.statistic == "r" and one.verdict and one.kind != "undefined"]
-    outside = any(one.verdict == "chance" and not one.chance_low <= one.value <= one.chance_high for one in judged)
+    outside = any(one.verdict == "chance" and one.p <= LEVEL for one in judged)
     parts = explained((by_side(one.verdict, one.value) for one in judged), given, " after correction" * outside)
     text = "; ".join(parts) + "." if parts else ""
     if any(one.p == one.p for one in findings):

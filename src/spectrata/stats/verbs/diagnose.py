@@ -19,7 +19,8 @@ from spectrata.stats.observation import FEW_PAIRS, moved
 from spectrata.stats.testing import STATISTICS, Results
 from spectrata.stats.verbs.reading import Reading, of_result, read, signal_or_table
 
-ONE_NODE, FIVE_NODES = 0.5, 0.9  # shares of the variation above which nodes are named
+ONE_NODE, FIVE_NODES = 0.5, 0.9  # shares of the variation above which one node, or up to five, are named
+FEW_NODES = ("One node", "Two nodes", "Three nodes", "Four nodes", "Five nodes")
 LEAST_NODES = 50  # for the five nodes
 MOST_NAMED = 20  # columns of which single nodes and weak hops are named
 KINDS = {"r": {1: "alike", -1: "unlike"}, "smooth": {1: "smooth"}, "rough": {1: "rough"}, "main_divide": {1: "coarse"}}
@@ -179,12 +180,14 @@ def _dominated(reading: Reading) -> Iterator[Finding]:
         for t, snapshot in enumerate(reading.times):
             ends = moved(column.observed(t, pairs))
             share = pairs.k * np.sum(ends.values[:, 0] ** 2, axis=1) / ends.variation[0]
-            order, count = np.argsort(-share), 1 if share.max() > ONE_NODE else 5
-            held = float(share[order[:count]].sum())
-            if count > 1 and (len(column.rows) < LEAST_NODES or not held > FIVE_NODES):
+            order = np.argsort(-share, kind="stable")
+            sums = np.cumsum(share[order[: len(FEW_NODES)]])
+            few = 1 if sums[0] > ONE_NODE + 1e-9 else 1 + int(np.searchsorted(sums, FIVE_NODES + 1e-9))
+            if few > len(sums) or (few > 1 and len(column.rows) < LEAST_NODES):
                 continue
-            who = listed([names[row] for row in column.rows[pairs.nodes[order[:count]]]])
-            words = f"One node ({who}) holds" if count == 1 else f"Five nodes ({who}) hold"
+            held = float(sums[few - 1])
+            who = listed([names[row] for row in column.rows[pairs.nodes[order[:few]]]])
+            words = f"{FEW_NODES[few - 1]} ({who}) hold{'s' if few == 1 else ''}"
             where = "" if column.name is None else f" of column {column.name}"
             where += "" if snapshot is None else f" in snapshot {snapshot}"
             # A node counts once for each of its pairs, as in r.
