@@ -112,7 +112,7 @@ class TestLists:
     @pytest.mark.parametrize(
         ("name", "content", "words"),
         [
-            ("g.txt", "0 1\n1\n", r"g\.txt, line 2: .*here 1"),
+            ("g.txt", "0 1\n1\n", r"g\.txt, line 2: '1' stands alone, and other lines give it edges"),
             ("g.txt", "0\n1\n", "line 1: .*here 1"),
             ("g.txt", "0 1\n\n1 2 3 4\n", "line 3: .*here 4"),
             ("g.txt", "0,1\n1,2\n", "name a comma-separated file .csv"),
