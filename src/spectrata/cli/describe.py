@@ -123,12 +123,12 @@ def print_ranking(found: "Profile", table: "pd.DataFrame") -> None:
         row["near_level"] = any(one.near_level for one in row["told"])
     names = ("column", "verdict", "r", "q", "r_given", "q_given", "scale")
     row_table(rows, {name.replace("_", " "): name for name in names})
-    scale = "; scale: from 1 (smooth) to 4 (rough)" if any(row["scale"] for row in rows) else ""
+    scale = "; scale: 1 (smooth) to 4 (rough)" if any(row["scale"] for row in rows) else ""
     account = f"; given: {listed(known)} accounted for{'' if 'degree' in known else ', degree not'}" if known else ""
     said = (by_side(one.verdict, one.value) for row in rows for one in row["told"])
-    text(f"{'; '.join(explained(said, 'degree' if known == ['degree'] else 'covariates' if known else ''))}.")
+    words = "; ".join(explained(said, "degree" if known == ["degree"] else "covariates" if known else ""))
     q = correction(found.findings, found.findings.tests).replace(" (q)", "")
-    text(f"verdict: of all hops; r: correlation between {nodes(rows[0]['hop'])}; q: {q}{account}{scale}.")
+    text(f"{words}. verdict: of all hops; r: correlation between {nodes(rows[0]['hop'])}; q: {q}{account}{scale}.")
     if len(table) > top:
         text(f"{len(table) - top:,} more columns; --csv writes all.")
 

@@ -45,8 +45,8 @@ def switch(name: str, panel: str, help: str, *, rare: bool = False, **more: Any)
 
 GRAPH = typer.Argument(metavar="GRAPH", help="Edge list, CSV, GraphML, GML, .npz or Matrix Market.")
 SIGNAL = typer.Argument(metavar="SIGNAL", help="Node attribute, .csv, .npy, .npz, .parquet, .safetensors, .pt.")
-COLUMN = option(None, INPUT, "NAME", "Only this column of the file, as FILE:NAME; again for more.", "--column")
-MISSING = option("", INPUT, "VALUES", "Values that mean no value, such as -1 or NA.", "--missing")
+COLUMN = option(None, INPUT, "NAME", "Only this column, as FILE:NAME; again for more.", "--column")
+MISSING = option("", INPUT, "VALUES", "Marks of no value, such as NA,-1.", "--missing")
 JSON = switch("--json", OUTPUT, "Print one JSON document instead of text.")
 OUT = option(None, OUTPUT, "DIR", "Folder to write to.", "-o", "--out")
 CSV = switch("--csv", OUTPUT, "Also write tables as CSV files.")
@@ -145,7 +145,7 @@ class SignalOptions:
     signal: Annotated[str, SIGNAL]
     column: list[str] | None = COLUMN
     columns: str = option("auto", INPUT, "auto|joint|separate", "Columns as one vector, or one by one.")
-    nodes: str | None = option(None, INPUT, "NAME", "Column that names the nodes; order: rows as in GRAPH.")
+    nodes: str | None = option(None, INPUT, "NAME", "Column with nodes' names; order: as in GRAPH.")
     labels: bool = switch("--labels", INPUT, "Whole numbers are class codes.")
     missing: str = MISSING
     metric: str = option("auto", INPUT, "auto|angular|euclidean", "How vectors are compared.", rare=True)

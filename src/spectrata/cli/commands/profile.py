@@ -64,7 +64,7 @@ class Output:
     report: bool = options.switch("--report", OUTPUT, "Also write report.html, which works offline.")
     pos: str | None = option(None, OUTPUT, "FILE", "Positions of the nodes, for --report.", rare=True)
     csv: bool = options.CSV
-    details: bool = options.switch("--details", OUTPUT, "Also print the strongest frequencies.")
+    details: bool = options.switch("--details", OUTPUT, "Also print the strongest frequencies, and spectra.png.")
     json: bool = options.JSON
 
 
@@ -97,8 +97,7 @@ def profile(
 ) -> None:
     """Say at which hops nodes are alike or unlike in SIGNAL, more than chance and degree explain.
 
-    Writes likeness.png (r at each hop) and spectra.nc to DIR, or to GRAPH-spectra/; with --details,
-    --bands or options of spectra also spectra.png. Columns of a table are tested one by one.
+    Writes likeness.png and spectra.nc to DIR, or to GRAPH-spectra/. Columns of a table are tested one by one.
     """
     whole = {"--report": output.report, "--details": output.details, "--missing": signal.missing}
     asked = spectra.arguments() | computing.arguments()
