@@ -64,7 +64,7 @@ class Output:
     report: bool = options.switch("--report", OUTPUT, "Also write report.html, which works offline.")
     pos: str | None = option(None, OUTPUT, "FILE", "Positions of the nodes, for --report.", rare=True)
     csv: bool = options.CSV
-    details: bool = options.switch("--details", OUTPUT, "Also print the strongest frequencies, and spectra.png.")
+    details: bool = options.switch("--details", OUTPUT, "Print and draw the strongest frequencies.")
     json: bool = options.JSON
 
 
