@@ -126,9 +126,10 @@ def print_ranking(found: "Profile", table: "pd.DataFrame") -> None:
     scale = "; scale: 1 (smooth) to 4 (rough)" if any(row["scale"] for row in rows) else ""
     account = f"; given: {listed(known)} accounted for{'' if 'degree' in known else ', degree not'}" if known else ""
     said = (by_side(one.verdict, one.value) for row in rows for one in row["told"])
-    words = "; ".join(explained(said, "degree" if known == ["degree"] else "covariates" if known else ""))
+    words = explained(said, "degree" if known == ["degree"] else "covariates" if known else "")
     q = correction(found.findings, found.findings.tests).replace(" (q)", "")
-    text(f"{words}. verdict: of all hops; r: correlation between {nodes(rows[0]['hop'])}; q: {q}{account}{scale}.")
+    front = f"{'; '.join(words)}. " if words else ""
+    text(f"{front}verdict: of all hops; r: correlation between {nodes(rows[0]['hop'])}; q: {q}{account}{scale}.")
     if len(table) > top:
         text(f"{len(table) - top:,} more columns; --csv writes all.")
 
