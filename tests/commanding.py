@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from spectrata.cli.app import app
 
-FILES = ["spectra.nc", "spectra.png"]
+FILES = ["likeness.png", "spectra.nc"]
 
 
 def run(*words):

@@ -25,7 +25,7 @@ def test_compare_takes_the_folders_that_profile_wrote(two_results):
     assert all(abs(row["cosine"] - 1) < 1e-12 for row in rows if row["cosine"] is not None)
 
 
-@pytest.mark.parametrize("other", ["nowhere.nc", "degree.npy", "a/spectra.png"])
+@pytest.mark.parametrize("other", ["nowhere.nc", "degree.npy", "a/likeness.png"])
 def test_what_is_no_result_is_bad_input(two_results, other):
     found = run("compare", "a", other)
     assert found.exit_code == 2

@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the injectors need Linux"),
 ]
-PROFILE = ["spectra.nc", "spectra.csv", "spectra.png", "findings.csv", "report.html"]
+PROFILE = ["likeness.png", "spectra.nc", "spectra.csv", "findings.csv", "report.html"]
 
 
 class Case:

@@ -8,9 +8,17 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from spectrata.errors import DuplicateNameError, FileFormatError, InputError, SpectrataWarning, UnknownNameError
+from spectrata.errors import (
+    DuplicateNameError,
+    FileFormatError,
+    InputError,
+    SignalValueError,
+    SpectrataWarning,
+    UnknownNameError,
+)
 from spectrata.inputs.graphs import as_graph
 from spectrata.inputs.labels import as_labels
+from spectrata.inputs.signals import as_signal
 
 NAMES = ["ann", "bob", "cem", "dai"]
 VALUES = ["red", "blue", None, "red"]
@@ -137,6 +145,28 @@ def test_bad_files(name, content, message, tmp_path):
     (tmp_path / name).write_text(content)
     with pytest.raises(FileFormatError, match=message):
         as_labels(tmp_path / name, path())
+
+
+@pytest.mark.filterwarnings("ignore::spectrata.SpectrataWarning")
+@pytest.mark.parametrize("cells", [["3.5", "4", "", "5.25"], ["3,5", "4,0", "1,5", "2,5"]])
+def test_measured_numbers_as_text_are_no_classes(cells, tmp_path):
+    (tmp_path / "a.csv").write_text("node;label\n" + "".join(f"{n};{c}\n" for n, c in zip(NAMES, cells, strict=True)))
+    for given in (cells, tmp_path / "a.csv"):
+        with pytest.raises(SignalValueError, match=r"are measured numbers \('3.5'\), not classes; give text"):
+            as_labels(given, path())
+    assert as_labels(["1.0", "2.0", "1.0", "NA"], path()).classes == ("1.0", "2.0", "NA")
+    assert as_labels(["v1.1", "1.2", "1.2", None], path()).classes == ("1.2", "v1.1")
+    assert as_labels(pd.Categorical(["1.1", "1.2", "1.2", "1.1"]), path()).classes == ("1.1", "1.2")
+
+
+def test_leading_zeros_that_differ_are_named(tmp_path):
+    graph = as_graph(nx.path_graph(["007", "008", "100"]))
+    (tmp_path / "a.csv").write_text("id,label\n7,a\n8,b\n100,a\n")
+    with pytest.raises(UnknownNameError, match=r"leading zeros differ \('7' and '007'\); use the graph's own names"):
+        as_labels(tmp_path / "a.csv", graph)
+    (tmp_path / "b.csv").write_text("number,x\n7,1.5\n8,2.5\n9,3.5\n")
+    with pytest.raises(UnknownNameError, match=r"leading zeros differ \('7' and '007'\)"):
+        as_signal(tmp_path / "b.csv", graph)
 
 
 def test_classes_keep_the_order_of_a_categorical_and_of_numbers():

@@ -11,17 +11,14 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+import spectrata
 from spectrata._version import __version__
 from spectrata.cli.failures import CALLED_WITH, Code, notes, report_failure, stop_on_signals
 from spectrata.cli.options import DEBUG_FLAG, flat
 from spectrata.errors import FLAGS, OptionError, shown
 
 ANALYSE, COMPARE, OTHER = "Analyse a graph and a signal", "Compare and check results", "Other commands"
-START = (
-    "spectrata demo",
-    "spectrata profile graph.txt signal.csv --report",
-    "spectrata homophily graph.txt labels.csv",
-)
+START = ("spectrata demo", "spectrata profile graph.txt signal.csv", "spectrata homophily graph.txt labels.csv")
 COMMANDS = (  # each a function of its name in a file of its name
     ("profile", ANALYSE, (
         "spectrata profile graph.txt signal.csv --hops 3 --report",
@@ -39,6 +36,7 @@ COMMANDS = (  # each a function of its name in a file of its name
     ("demo", OTHER, ("spectrata demo -o demo",)),
     ("info", OTHER, ("spectrata info --json",)),
 )  # fmt: skip
+PROFILES = ("rank_columns", "rank", "diagnose")  # what ``profile`` does
 
 
 def main() -> None:
@@ -71,6 +69,15 @@ class Group(TyperGroup):
                 FLAGS.clear()
         sys.exit(code if isinstance(code, int) else Code.OK)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; what is a function of Python, or done by another command, says so."""
+        word = args[0].replace("-", "_")
+        if word in PROFILES:
+            raise OptionError(f"{shown(args[0])} is no command; spectrata profile tests and ranks columns of a table.")
+        if word in spectrata.__all__ and word not in self.commands:
+            raise OptionError(f"{shown(args[0])} is no command; use it in Python, as st.{word}.")
+        return super().resolve_command(ctx, args)
+
 
 class Command(TyperCommand):
     """A command that tells the library its flags, and whose help is short unless all of it is asked for."""
@@ -87,10 +94,10 @@ class Command(TyperCommand):
                 break
             if takes_value.get(word) and following in takes_value:
                 raise OptionError(f"{word} needs a value, and {following} follows it; write {word} VALUE {following}.")
+        written = [*args]  # the parser empties the list
         left = super().parse_args(ctx, args)
         if left and not ctx.resilient_parsing:
-            column = f"; to choose a column, write --column {left[0]}" if "column" in FLAGS else ""
-            raise OptionError(f"{shown(left[0])} is one argument too many{column}.")
+            raise OptionError(f"{shown(left[0])} is one argument too many{_meant(left, written, takes_value)}.")
         return left
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -99,6 +106,17 @@ class Command(TyperCommand):
         if hidden:
             self.epilog = f"{self.epilog}\n\n{hidden} more options: spectrata {self.name} --help-all"
         super().format_help(ctx, formatter)
+
+
+def _meant(left: list[str], args: list[str], takes_value: dict[str, bool]) -> str:
+    """What an argument too many may have been meant as."""
+    further, before, *rest = ["", "", *args][args.index(left[0]) :]
+    if takes_value.get(further):
+        blanks = " ".join([before, *(left if rest[: len(left)] == left else left[:1])])
+        return f'; quote a value with blanks, as in {further} "{blanks}"'
+    if takes_value.get(before) is False:
+        return f"; {before} takes no value" + "; -o DIR chooses the folder" * ("out" in FLAGS)
+    return f"; to choose a column, write --column {left[0]}" if "column" in FLAGS else ""
 
 
 def _version(asked: bool) -> None:

@@ -9,12 +9,17 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from spectrata.stats.findings import Finding
+    from spectrata.stats.verbs.profile import Profile
+
 
 TESTED = (
     "verdict", "r", "chance_low", "chance_high", "p", "p_family", "q", "r_given", "p_given", "p_family_given",
     "q_given", "near_level", "participation", "geary", "moran", "status",
 )  # fmt: skip
 STRONGEST = 24  # rows of the table of the strongest frequencies
+TOP, MOST = 6, 20  # columns in the table; all that are alike or unlike at some hop, up to so many
+CLEAR = ("alike", "unlike")
 BANDS, SERIES = 12, 5  # bands and spectra in a table; the files have all
 
 
@@ -96,28 +101,43 @@ def statuses(rows: list[dict[str, Any]]) -> None:
             text(f"At {hops(sorted({row['hop'] for row in rows if row['status'] == words}))}: {words}.")
 
 
-def print_ranking(found: "pd.DataFrame", given: Any, q: str, top: int, rest: str) -> None:
-    """A sentence about all columns, and the clearest of them; ``q`` says what it is corrected over."""
-    from spectrata.stats.findings.finding import by_side, explained
-    from spectrata.stats.findings.sentences import column_sentences, covariate_names, listed, nodes
+def print_ranking(found: "Profile", table: "pd.DataFrame") -> None:
+    """A sentence about all columns, and the clearest of them, with what their tests say at all hops."""
+    from spectrata.stats.findings.finding import by_side, correction, explained
+    from spectrata.stats.findings.sentences import column_sentences, covariate_names, likeness_words, listed, nodes
 
-    for line in column_sentences(found, given):
+    known = covariate_names(found.given)
+    for line in column_sentences(table, found.given):
         text(line)
-    rows = found.head(top).assign(scale=found["scale"].astype(object).where(found["scale"].notna(), None))
-    rows["verdict"] = list(map(by_side, rows["verdict"], rows["r"]))
-    names = ("column", "verdict", "r", "q", "r_given", "q_given", "reach", "scale")
-    row_table(rows.to_dict("records"), {name.replace("_", " "): name for name in names})
-    scale = "; scale: from 1 (smooth) to 4 (rough)" if any(rows["scale"]) else ""
-    known = covariate_names(given)
-    account = f"given: {listed(known)} accounted for{'' if 'degree' in known else ', degree not'}; " if known else ""
-    words = explained(rows["verdict"], "degree" if known == ["degree"] else "covariates" if known else "")
-    text(f"{'; '.join(words)}.")
-    text(
-        f"r: correlation between {nodes(found['hop'].iloc[0])}; q: {q}; "
-        f"{account}reach: the hop up to which the verdict stays{scale}."
-    )
-    if len(found) > top:
-        text(f"{len(found) - top:,} more columns; {rest}.")
+    tests: dict[Any, dict[Any, Finding]] = {name: {} for name in table["column"]}
+    for one in found.findings:
+        if one.statistic == "r":
+            tests[one.column][one.hop] = one  # of several snapshots the last
+    told = [_told([*some.values()]) for some in tests.values()]
+    table = table.assign(told=told, clear=[some[0].verdict in CLEAR for some in told])
+    top = min(max(TOP, int(table["clear"].sum())), MOST)
+    shown = table.sort_values("clear", ascending=False, kind="stable").head(top).astype(object)
+    rows: list[dict[str, Any]] = shown.where(shown.notna(), None).to_dict("records")
+    for row in rows:
+        row["verdict"] = likeness_words(row["told"], found.strat.diameter) if row["clear"] else row["told"][0].verdict
+        row["near_level"] = any(one.near_level for one in row["told"])
+    names = ("column", "verdict", "r", "q", "r_given", "q_given", "scale")
+    row_table(rows, {name.replace("_", " "): name for name in names})
+    scale = "; scale: 1 (smooth) to 4 (rough)" if any(row["scale"] for row in rows) else ""
+    account = f"; given: {listed(known)} accounted for{'' if 'degree' in known else ', degree not'}" if known else ""
+    said = (by_side(one.verdict, one.value) for row in rows for one in row["told"])
+    words = explained(said, "degree" if known == ["degree"] else "covariates" if known else "")
+    q = correction(found.findings, found.findings.tests).replace(" (q)", "")
+    front = f"{'; '.join(words)}. " if words else ""
+    text(f"{front}verdict: of all hops; r: correlation between {nodes(rows[0]['hop'])}; q: {q}{account}{scale}.")
+    if len(table) > top:
+        text(f"{len(table) - top:,} more columns; --csv writes all.")
+
+
+def _told(tests: "list[Finding]") -> "list[Finding]":
+    """The hops that a verdict on a column tells of: the clear ones, else the first that differs from chance."""
+    clear = [one for one in tests if one.verdict in CLEAR]
+    return clear or [min(tests, key=lambda one: one.kind == "undefined" or one.verdict in ("chance", ""))]
 
 
 def print_strongest(ds: "xr.Dataset") -> None:

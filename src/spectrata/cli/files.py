@@ -66,32 +66,34 @@ def write(folder: Path, contents: Writers) -> dict[str, Path]:
 
 def finish(folder: Path | None, contents: Writers, json: bool, document: Mapping[str, Any], more: str = "") -> None:
     """Write the files, then print where they are, or the JSON document with their paths."""
+    places = [] if folder is None else [folder / name for name, _ in contents.values()]
+    replaced = {path for path in places if path.exists()}
     paths = {} if folder is None or not contents else write(folder, contents)
     if json:
         as_json({**document, "files": {kind: str(path) for kind, path in paths.items()}})
     elif paths:
-        names = ", ".join(path.name for path in paths.values())
+        names = ", ".join(path.name + " (replaced)" * (path in replaced) for path in paths.values())
         text(f"written to {folder}: {names}{more}")
 
 
-def result(ds: "xr.Dataset") -> Writers:
-    """A result, and its picture."""
+def result(ds: "xr.Dataset", drawn: bool = True) -> Writers:
+    """A result, and its picture where it is wanted."""
     from spectrata.results.files import fill
 
     name = "spectra.nc"
     contents: Writers = {"dataset": (name, lambda beside: fill(ds, beside, Path(name)))}
-    return contents | picture("spectra", "spectra.png", ds)
+    return contents | (picture("spectra", "spectra.png", ds) if drawn else {})
 
 
-def picture(kind: str, name: str, ds: "xr.Dataset") -> Writers:
-    """A picture by a function of ``spectrata.plot``."""
+def picture(kind: str, name: str, found: Any, key: str = "picture") -> Writers:
+    """A picture by a function of ``spectrata.plot``; ``key`` is its name in the JSON document."""
 
     def draw(beside: Path) -> None:
         from spectrata import plot
 
-        getattr(plot, kind)(ds)[0].figure.savefig(beside, dpi=150, format="png")
+        getattr(plot, kind)(found)[0].figure.savefig(beside, dpi=150, format="png")
 
-    return {"picture": (name, draw)}
+    return {key: (name, draw)}
 
 
 def frame(kind: str, name: str, rows: "pd.DataFrame | list[dict[str, Any]]") -> Writers:

@@ -17,11 +17,13 @@ from spectrata.errors import HopError, InputError, OptionError
 
 if TYPE_CHECKING:
     from spectrata.core.stratification import Stratification
+    from spectrata.inputs.labels import Labels
     from spectrata.inputs.signals import Signal
 
 INPUT, COMPUTED, CHANCE, OUTPUT, MACHINE = "Graph and signal", "What to compute", "Chance", "Output", "Computing"
 SCALE, ALGORITHMS = "Large graphs and many graphs", "Options of the algorithms"
 SECOND = ("signal", "labels", "a", "features")  # what stands beside a graph
+NAMING = {"signal": "column", "labels": "column", "b": "column", "a": "column_a"}  # the flag that names its columns
 Hops = int | list[int] | None
 LARGEST_HOP = 100_000  # no graph that fits has more; a slip like 1-9999999999 must not fill the memory
 
@@ -42,10 +44,9 @@ def switch(name: str, panel: str, help: str, *, rare: bool = False, **more: Any)
 
 
 GRAPH = typer.Argument(metavar="GRAPH", help="Edge list, CSV, GraphML, GML, .npz or Matrix Market.")
-SIGNAL = typer.Argument(
-    metavar="SIGNAL", help="Node attribute of GRAPH, .csv, .npy, .npz, .parquet, .safetensors, .pt."
-)
-COLUMN = option(None, INPUT, "NAME", "Only this column of the file; again for more.", "--column")
+SIGNAL = typer.Argument(metavar="SIGNAL", help="Node attribute, .csv, .npy, .npz, .parquet, .safetensors, .pt.")
+COLUMN = option(None, INPUT, "NAME", "Only this column, as FILE:NAME; again for more.", "--column")
+MISSING = option("", INPUT, "VALUES", "Marks of no value, such as NA,-1.", "--missing")
 JSON = switch("--json", OUTPUT, "Print one JSON document instead of text.")
 OUT = option(None, OUTPUT, "DIR", "Folder to write to.", "-o", "--out")
 CSV = switch("--csv", OUTPUT, "Also write tables as CSV files.")
@@ -126,6 +127,17 @@ def read_columns(signal: str, strat: "Stratification", names: list[str] | None, 
     return pick_columns(known, names) if names else known
 
 
+def read_labels(labels: str, strat: "Stratification", names: list[str] | None, missing: str) -> "dict[Any, Labels]":
+    """Labels by column, None where they have no name."""
+    from spectrata.inputs.labels import as_labels, warn_of_classes
+    from spectrata.stats.verbs.reading import label_columns
+
+    chosen, left_out = label_columns(labels, strat.graph, names or ()), parse_names(missing)
+    known = {name: as_labels(one, strat.graph, left_out) for name, one in chosen.items()}
+    warn_of_classes(known.items())
+    return known
+
+
 @dataclass
 class SignalOptions:
     """A signal, and how it is read."""
@@ -133,8 +145,9 @@ class SignalOptions:
     signal: Annotated[str, SIGNAL]
     column: list[str] | None = COLUMN
     columns: str = option("auto", INPUT, "auto|joint|separate", "Columns as one vector, or one by one.")
-    nodes: str | None = option(None, INPUT, "NAME", "Column that names the nodes; order: rows as in GRAPH.")
+    nodes: str | None = option(None, INPUT, "NAME", "Column with nodes' names; order: as in GRAPH.")
     labels: bool = switch("--labels", INPUT, "Whole numbers are class codes.")
+    missing: str = MISSING
     metric: str = option("auto", INPUT, "auto|angular|euclidean", "How vectors are compared.", rare=True)
     zero_vectors: str = option("error", INPUT, "error|nan|zero", "Zero vectors, which have no direction.", rare=True)
 
@@ -144,13 +157,13 @@ class SignalOptions:
         return [self.signal, *(self.column or ())]
 
     def read(self, strat: "Stratification") -> Any:
-        """The signal with the chosen columns; labels stay as they are, and the functions read them."""
-        from spectrata.stats.verbs.reading import label_columns
+        """The signal with the chosen columns; with --labels they are texts, whatever they hold."""
+        from spectrata.inputs.signals import leave_out, of_labels
 
         if self.labels:
-            chosen = label_columns(self.signal, strat.graph, self.column or ())
-            return next(iter(chosen.values())) if len(chosen) == 1 else self.signal
-        known = read_columns(self.signal, strat, self.column, self.nodes)
+            self.labels = False  # read here
+            return of_labels(read_labels(self.signal, strat, self.column, self.missing))
+        known = leave_out(read_columns(self.signal, strat, self.column, self.nodes), parse_names(self.missing))
         if known.values.shape[2] == 1 and not known.texts and self.columns == "auto":
             self.columns = "joint"  # one column is named in the title, not in every line
             self.column = self.column or (None if known.columns is None else [str(known.columns[0])])
@@ -179,6 +192,10 @@ def flat(function: Callable[..., None]) -> Callable[..., None]:
     def command(**given: Any) -> None:
         first, second = given.get("graph"), next((given[name] for name in SECOND if given.get(name)), None)
         given = {name: value for name, value in given.items() if name not in both}
+        for name, flag in NAMING.items():  # FILE:COLUMN
+            path, _, column = str(given.get(name)).rpartition(":")
+            if flag in given and column and Path(path).is_file() and not Path(given[name]).exists():
+                given |= {name: path, flag: [column, *(given[flag] or ())]}
         made = {name: kind(**{one.name: given.pop(one.name) for one in fields(kind)}) for name, kind in groups.items()}
         try:
             function(**made, **given)

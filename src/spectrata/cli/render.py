@@ -51,15 +51,7 @@ def note(line: str) -> None:
 
 
 def table(columns: Mapping[str, Sequence[object]], left: Sequence[str] = ()) -> None:
-    """Print columns side by side: numbers stay whole, and long names go on in the next line.
-
-    Examples
-    --------
-    >>> table({"name": ["one", "two"], "p": ["0.5", "1"]}, left=["name"])
-    name    p
-    one   0.5
-    two     1
-    """
+    """Print columns side by side: numbers stay whole, and long names go on in the next line."""
     cells = {title: [one_line(cell) for cell in some] for title, some in columns.items()}
     wide = {title: max(map(len, (title, *some))) for title, some in cells.items()}
     gap = "  " if sum(wide.values()) + 2 * len(wide) <= width() else " "

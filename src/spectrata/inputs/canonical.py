@@ -6,6 +6,7 @@ Every way of reading a graph ends here; graphs that stay on a GPU use the same c
 import os
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,10 @@ def edge_weights(raw: RawGraph, weights: Any) -> np.ndarray | None:
         if values is None or (isinstance(values, list) and all(value is None for value in values)):
             own, array = listed(list(raw.columns)), f"give one number per edge as {argument('weights')}"
             choice = f"use one of its own ({own}), or {array}" if own else f"it has none, so {array}"
+            if isinstance(weights, str) and (near := get_close_matches(weights.lower(), ("true", "false"), 1)):
+                choice = f"write {argument('weights', near[0] == 'true')}" + f", or use one of its own ({own})" * bool(
+                    own
+                )
             raise OptionError(f"{what} {lacks}; {choice}.")
         return _numbers(raw, values, what)
     if raw.form == "matrix":

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import NodeCountError, SignalTypeError, SignalValueError
+from spectrata.errors import FLAGS, NodeCountError, SignalTypeError, SignalValueError, argument, shown, warn
 from spectrata.inputs.readers.arrays import is_labelled, is_sparse, is_tensor, module, plain_array
+from spectrata.inputs.readers.files import DECIMAL_COMMA, MISSING, is_number
 from spectrata.inputs.readers.raw import kind
 from spectrata.inputs.readers.signal_files import read_labels
 from spectrata.inputs.readers.signal_objects import attribute, is_missing
-from spectrata.inputs.rows import Nodes, is_attribute, order_of, warn_of_order
+from spectrata.inputs.rows import Nodes, is_attribute, order_of, refuse_absent, warn_of_order
 
 Label = str | int | bool
+MANY = 20  # classes above which labels may be names
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,28 @@ def as_labels(labels: Any, graph: Nodes, missing: Any = None) -> Labels:
         _check_count(len(labels.codes), graph)
         return labels
     values, order = label_values(labels, graph)
+    if order is None:  # categories are meant as such
+        _refuse_measured(values)
     return coded(values, missing, order)
+
+
+def warn_of_classes(texts: Iterable[tuple[Any, Labels]]) -> None:
+    """Warn of labels of some columns that may not be meant as classes: marks for no value, and names."""
+    for name, own in texts:
+        where = "" if name is None else f" in column {shown(name)}"
+        counts = np.bincount(own.codes[own.codes >= 0], minlength=len(own.classes)).tolist()
+        for label, count in zip(own.classes, counts, strict=True):
+            if label in MISSING:
+                nodes = f"{count:,} node{' has' if count == 1 else 's have'} the label {shown(label)}{where}"
+                how = (
+                    f"{argument('missing', label)} (or an empty cell)"
+                    if "missing" in FLAGS and label != "None"
+                    else "an empty cell"
+                )
+                warn(f"{nodes}, a class like the others; {how} means no value.")
+        if len(counts) > max(MANY, sum(counts) / 2):
+            words = f"{sum(counts):,} nodes have {len(counts):,} different labels{where}"
+            warn(f"{words}; labels are classes that nodes share, and these may be names.")
 
 
 def label_values(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Any, ...] | None]:
@@ -48,6 +71,7 @@ def label_values(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Any, ...] 
     if is_attribute(labels, graph):
         given = attribute(labels, graph.attributes)
     elif isinstance(labels, (str, os.PathLike)):
+        refuse_absent(labels, graph)
         given, names, lines = read_labels(labels, frozenset(map(str, graph.names)))
     elif isinstance(labels, Mapping):
         given, names = list(labels.values()), tuple(labels)
@@ -115,6 +139,21 @@ def coded(given: Sequence[Any], missing: Any = None, order: Sequence[Any] | None
     return Labels(np.array(codes, dtype=np.int64), tuple(value for _, value in classes))
 
 
+def _refuse_measured(values: Sequence[Any]) -> None:
+    """Refuse text that holds numbers which are not all whole: each of them would be a class."""
+    texts = [value for value in values if isinstance(value, str) and value.strip() and value not in MISSING]
+    measured = next((text for text in texts if not (is_number(text) and float(text).is_integer())), None)
+    if measured and all(is_number(text) or DECIMAL_COMMA.fullmatch(text.strip()) for text in texts):
+        raise SignalValueError(f"The labels are measured numbers ({shown(measured)}), not classes; {_advice()}.")
+
+
+def _advice() -> str:
+    if "labels" in FLAGS:
+        return f"leave out {argument('labels', True)}, or give text or whole numbers"
+    command = "spectrata correlogram" if FLAGS else "st.spectra"
+    return f"give text or whole numbers, or use {command} for measured numbers"
+
+
 def _key(value: Any, row: int, left_out: Collection[str]) -> tuple[bool, Label] | None:
     """A label with whether it is a truth value, since Python takes True for 1; None for none, or one left out."""
     value = value.item() if isinstance(value, np.generic) else value
@@ -124,8 +163,7 @@ def _key(value: Any, row: int, left_out: Collection[str]) -> tuple[bool, Label] 
     if is_missing(value) or (isinstance(value, str) and not value.strip()) or str(value) in left_out:
         return None
     if isinstance(value, float):
-        advice = "give text or whole numbers, or use st.spectra for measured numbers"
-        raise SignalValueError(f"The label at row {row} is {value}, and labels are classes; {advice}.")
+        raise SignalValueError(f"The label at row {row} is {value}, and labels are classes; {_advice()}.")
     if not isinstance(value, (str, bool, int)):
         raise SignalTypeError(f"The label at row {row} is {kind(value)}; give text, whole numbers or truth values.")
     return type(value) is bool, value

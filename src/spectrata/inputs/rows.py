@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from spectrata.errors import DuplicateNameError, OptionError, SignalTypeError, UnknownNameError, argument, shown, warn
+from spectrata.errors import (
+    DuplicateNameError,
+    FileFormatError,
+    OptionError,
+    SignalTypeError,
+    UnknownNameError,
+    argument,
+    shortened,
+    shown,
+    warn,
+)
 from spectrata.inputs.numbers import whole_number
 from spectrata.inputs.readers.files import listed
 from spectrata.inputs.readers.raw import RawSignal, RawTable
@@ -36,6 +46,13 @@ def is_attribute(signal: Any, graph: Nodes) -> bool:
     if not isinstance(signal, str) or os.path.exists(signal) or not graph.attributes:
         return False
     return signal in graph.attributes or not (os.path.dirname(signal) or Path(signal).suffix)
+
+
+def refuse_absent(name: Any, graph: Nodes) -> None:
+    """Refuse a word that is no file, where it could name an attribute and the graph's nodes have none."""
+    if isinstance(name, str) and not (graph.attributes or os.path.exists(name) or Path(name).suffix):
+        words = f"{shortened(name)}: there is no such file, and the graph's nodes have no attributes"
+        raise FileFormatError(f"{words}; check the name, or give the values themselves.")
 
 
 # ---- names
@@ -100,6 +117,8 @@ def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, gaps: bo
     numbers = any(all(str(name).isdigit() for name in names) for names in (missing, extra))  # which name nothing
     if not missing:
         advice = f"leave them out of the {what}, or add them to the graph (in an edge list, a line with the name alone)"
+    elif zeros := _leading_zeros(extra, missing):
+        advice = f"{zeros}; use the graph's own names"
     elif close and not numbers:
         advice += f" ({', '.join(close[:3])})"
     elif not named and what == "labels":
@@ -107,6 +126,13 @@ def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, gaps: bo
     elif len(missing) == len(extra) and (numbers or not named):
         advice = f"use the graph's own names, or {argument('nodes', 'order')} if the rows follow the graph's order"
     return UnknownNameError(f"{' and '.join(parts)}; {advice}.")
+
+
+def _leading_zeros(labels: Sequence[Any], names: Sequence[Any]) -> str:
+    """That leading zeros differ, where names are equal without them: 7 and 007."""
+    bare = {str(name).lstrip("0"): name for name in names if str(name).isdigit()}
+    found = next((one for one in labels if str(one).isdigit() and str(one).lstrip("0") in bare), None)
+    return "" if found is None else f"leading zeros differ ({shown(found)} and {shown(bare[str(found).lstrip('0')])})"
 
 
 def warn_of_order(signal: Any, graph: Nodes, what: str = "signal") -> None:
@@ -213,9 +239,11 @@ def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None
     if 2 * sum(str(cell) in known for cell in cells) >= len(cells):
         return 0  # names with mistakes, which ``order_of`` lists
     head = f" ({shown(table.labels[0])})" if table.named else ""
+    zeros = _leading_zeros([cell for cell in cells if str(cell) not in known], graph.names)
     raise UnknownNameError(
         f"The first column of {source}{head} holds {listed(cells, shown)}, and the graph's nodes are "
-        f"{listed(graph.names, shown)}; correct the names ({argument('nodes', 'column')} says which), or "
+        f"{listed(graph.names, shown)}{': ' * bool(zeros)}{zeros}; "
+        f"correct the names ({argument('nodes', 'column')} says which), or "
         f"say {argument('nodes', 'order')} if rows follow the graph's order."
     )
 

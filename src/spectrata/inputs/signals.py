@@ -7,7 +7,7 @@ plain differences have the length of the gradient (Def. 2 of the paper).
 import difflib
 import os
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,9 +26,9 @@ from spectrata.errors import (
     warn,
 )
 from spectrata.inputs import rows
-from spectrata.inputs.labels import Labels, coded
+from spectrata.inputs.labels import Labels, coded, warn_of_classes
 from spectrata.inputs.numbers import one_of
-from spectrata.inputs.readers.files import listed
+from spectrata.inputs.readers.files import is_number, listed, number
 from spectrata.inputs.readers.objects import is_anndata
 from spectrata.inputs.readers.raw import RawSignal, RawTable
 from spectrata.inputs.readers.signal_files import read_signal
@@ -147,6 +147,7 @@ def _read(signal: Any, graph: rows.Nodes, nodes: str | None, texts: bool, gaps: 
     if several and graph.attributes:
         return several_attributes(signal, graph.attributes, graph.names, texts, gaps)
     file = isinstance(signal, (str, os.PathLike))
+    rows.refuse_absent(signal, graph)
     names = frozenset(str(name) for name in graph.names) if file else frozenset()
     found: RawSignal | RawTable = read_signal(signal, names) if file else recognise_signal(signal)
     if isinstance(found, RawTable):
@@ -321,6 +322,24 @@ def by_column(signal: Signal, columns: str, metric: str = "auto") -> Signal:
     # A view where there is one snapshot: tables of many columns are not copied.
     values = np.moveaxis(signal.values, 2, 1).reshape(snapshots * d, n, 1)
     return replace(signal, values=values, columns=None, separate=labels)
+
+
+def leave_out(signal: Signal, missing: Sequence[str]) -> Signal:
+    """The signal with no value where it is one of ``missing``; warns of labels that may not be meant as classes."""
+    values, texts = signal.values, signal.texts
+    if missing:
+        numbers = [number(word) for word in missing if is_number(word)]
+        values = np.where(np.isin(values, numbers), np.nan, values)
+        cells = ([None if code < 0 else own.classes[code] for code in own.codes.tolist()] for _, own in texts)
+        texts = tuple((name, coded(some, missing)) for (name, _), some in zip(texts, cells, strict=True))
+    warn_of_classes(texts)
+    return replace(signal, values=values, texts=texts)
+
+
+def of_labels(labels: Mapping[Any, Labels]) -> Signal:
+    """Labels by the names of columns, as a signal without numbers."""
+    n = len(next(iter(labels.values())).codes)
+    return Signal(np.empty((1, n, 0)), None, texts=tuple(labels.items()))
 
 
 def pick_columns(signal: Signal, names: Sequence[str]) -> Signal:

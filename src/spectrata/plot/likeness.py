@@ -50,8 +50,8 @@ def correlogram(
     ----------
     found : xarray.Dataset or Findings
         A result of :func:`spectrata.correlogram`, :func:`spectrata.homophily` or :func:`spectrata.diagnose`; one panel
-        for each snapshot and column, up to 6 in a new figure. More columns are ranked in one heat map, as
-        :func:`spectrata.plot.columns` does.
+        for each snapshot and column, up to 6 in a new figure, those with a verdict first. More columns of a dataset
+        are ranked in one heat map, as :func:`spectrata.plot.columns` does.
     ax : Axes or sequence of Axes, optional
         One for each snapshot and column.
     hops : optional
@@ -288,6 +288,9 @@ def _draw(found: Any, ax: Any, hops: Any, given: bool, chance: str) -> np.ndarra
     if ax is None and getattr(found, "sizes", {}).get("column", 0) > MOST:
         return columns(found, hops=hops)
     lines = _lines(found, hops)
+    if ax is None and len(lines) > MOST:  # those with a verdict, the largest r first
+        clear = {name: rows["r"].abs()[rows["verdict"].isin(style.SIDES)].max() for name, rows in lines.items()}
+        lines = {name: lines[name] for name in sorted(lines, key=lambda name: -np.nan_to_num(clear[name]))}
     names, drawn = ([*some][: MOST if ax is None else None] for some in (lines, lines.values()))
     one, wide = len(drawn) == 1, max(map(len, drawn))
     least = float(np.clip(1.1 * wide + 1, 5.6, 9.0)) if one else 7.0

@@ -7,6 +7,7 @@ import typer
 from spectrata.cli import options
 from spectrata.cli.options import COLUMN, INPUT, Chance, GraphOptions, option, read_columns
 from spectrata.cli.render import CHANCE, as_json, progress_bar, row_table, text
+from spectrata.errors import OptionError
 
 SHOWN = 20  # rows of the table
 A = typer.Argument(metavar="A", help="A signal: node attribute of GRAPH or a file.")
@@ -38,6 +39,9 @@ def agree(
         strat = graph.read(progress=progress)
         progress("drawing surrogates", 0.2)
         one, other = (read_columns(of, strat, some) for of, some in ((a, column_a), (b, column)))
+        tables = [some.reading == "separate" and len(some.columns or ()) > 1 for some in (one, other)]
+        if all(tables) and columns != "joint":
+            raise OptionError("A and B are tables; choose a column of A by --column-a NAME, or of B by --column NAME.")
         ds = compute(strat, one, other, None, columns=columns, metric=metric, null=null, **chance.arguments())
     rows: list[dict[str, Any]] = rows_of(ds)
     if json:

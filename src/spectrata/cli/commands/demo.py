@@ -52,7 +52,8 @@ def demo(
                 text(line)
         progress("drawing", 0.5)
         contents: files.Writers = {} if paper else {"graph": (GRAPH, lambda to: nx.write_graphml_xml(karate, to))}
-        contents |= files.result(ds) | files.page(replace(found, result=ds) if paper else found, *names)
+        contents |= files.picture("correlogram", "likeness.png", found.findings, "likeness") | files.result(ds, paper)
+        contents |= files.page(replace(found, result=ds) if paper else found, *names)
         facts = document(found, *names, ds) | {"command": "demo"} if json else {}
         files.finish(folder, contents, json, facts)
     if not json:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from spectrata.cli.options import COLUMN, INPUT, JSON, TOP, Chance, GraphOptions, option, parse_names
+from spectrata.cli.options import COLUMN, JSON, MISSING, TOP, Chance, GraphOptions, read_labels
 from spectrata.cli.render import as_json, count, progress_bar, text
 
 LABELS = typer.Argument(metavar="LABELS", help="Node attribute of GRAPH, or .csv, .tsv, .txt, .json, .npy or .npz.")
@@ -16,7 +16,7 @@ def homophily(
     labels: Annotated[str, LABELS],
     chance: Chance,
     column: list[str] | None = COLUMN,
-    missing: str | None = option(None, INPUT, "VALUES", "Values that mean no label, such as -1."),
+    missing: str = MISSING,
     top: int | None = TOP,
     json: bool = JSON,
 ) -> None:
@@ -25,17 +25,13 @@ def homophily(
     Of a table every column of text is tested by itself.
     """
     from spectrata.cli.describe import print_reading, rows_of
-    from spectrata.inputs.labels import as_labels
     from spectrata.stats.describe.sizes import graph_facts
     from spectrata.stats.verbs.homophily import of_columns
-    from spectrata.stats.verbs.reading import label_columns
 
     with progress_bar() as progress:
         strat = graph.read(progress=progress)
         progress("permuting labels", 0.3)
-        chosen = label_columns(labels, strat.graph, column or ())
-        left_out = parse_names(missing) if missing else None
-        known = {name: as_labels(one, strat.graph, left_out) for name, one in chosen.items()}
+        known = read_labels(labels, strat, column, missing)
         found = of_columns(strat, known, **chance.arguments())
     facts, rows = graph_facts(strat, graph.graph), rows_of(found)
     if json:

@@ -11,9 +11,7 @@ OPTIONAL = {
     "safetensors": ".safetensors signals, extra 'files'",
     "scikit-learn": "the probe, extra 'probe'",
     "torch": "tensors, .pt signals",
-    "torch-geometric": "its graphs",
-    "dgl": "its graphs",
-    "igraph": "its graphs",
+    **dict.fromkeys(("torch-geometric", "dgl", "igraph"), "its graphs"),
 }
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 FAILED = 10  # failed pairs that are printed
 NOT_OF_BANDS = ("adj_diff", "dtype", "ens", "keep", "ln_vx", "n_eigs", "preset", "which")
-TOP, MOST = 6, 20  # columns in the table; all that are alike or unlike, up to so many
 
 
 @dataclass
@@ -25,9 +24,7 @@ class SpectraOptions:
     """Options of spectra other than random-walk ``gft``."""
 
     algorithms: str | None = option(None, COMPUTED, "NAMES", "gft (default), apprx_ls, in_agg, adj_diff, ln_vx, ens.")
-    laplacian: str | None = option(
-        None, ALGORITHMS, "combinatorial|random_walk|normalized", "Laplacian of the spectra.", rare=True
-    )
+    laplacian: str | None = option(None, ALGORITHMS, "combinatorial|random_walk|normalized", "Laplacian.", rare=True)
     preset: str | None = option(None, COMPUTED, "paper", "All algorithms as in the paper.", rare=True)
     self_loops: bool | None = option(None, ALGORITHMS, "", "Add a self-loop to every node.", rare=True)
     apprx_ls: str | None = option(None, ALGORITHMS, "OPTIONS", "Such as orientation=index.", rare=True)
@@ -67,7 +64,7 @@ class Output:
     report: bool = options.switch("--report", OUTPUT, "Also write report.html, which works offline.")
     pos: str | None = option(None, OUTPUT, "FILE", "Positions of the nodes, for --report.", rare=True)
     csv: bool = options.CSV
-    details: bool = options.switch("--details", OUTPUT, "Also print the strongest frequencies.")
+    details: bool = options.switch("--details", OUTPUT, "Print and draw the strongest frequencies.")
     json: bool = options.JSON
 
 
@@ -100,9 +97,9 @@ def profile(
 ) -> None:
     """Say at which hops nodes are alike or unlike in SIGNAL, more than chance and degree explain.
 
-    Writes spectra.nc and spectra.png to DIR, or to GRAPH-spectra/. Columns of a table are tested one by one.
+    Writes likeness.png and spectra.nc to DIR, or to GRAPH-spectra/. Columns of a table are tested one by one.
     """
-    whole = {"--report": output.report, "--details": output.details}
+    whole = {"--report": output.report, "--details": output.details, "--missing": signal.missing}
     asked = spectra.arguments() | computing.arguments()
     asked |= {"metric": signal.metric, "zero_vectors": signal.zero_vectors, "seed": chance.seed}
     if many is not None:
@@ -214,7 +211,9 @@ def _one_graph(
         if to.details and ds is not None and not to.json:
             describe.print_strongest(ds)
         progress("writing", 0.9)
-        contents = {} if ds is None else files.result(ds)
+        asked = bool(spectra.arguments()) or computing.n_eigs is not None or to.details
+        contents = files.picture("correlogram", "likeness.png", found.findings, "likeness")
+        contents |= {} if ds is None else files.result(ds, asked)
         if to.csv:
             contents |= files.frame("findings", "findings.csv", found.findings.to_frame())
             contents |= {} if found.ranking is None else files.frame("columns", "columns.csv", found.ranking)
@@ -225,8 +224,8 @@ def _one_graph(
         more = [flag for flag, given in (("--report", to.report), ("--csv", to.csv)) if not given]
         facts = document(found, graph.graph, signal.signal, ds) | {"column": signal.column} if to.json else {}
         files.finish(folder, contents, to.json, facts, f" (also: {', '.join(more)})" if more else "")
-    if not contents and not to.json:
-        text("No spectra were written for so many nodes; --bands 32 writes energies per band, --report a page.")
+    if ds is None and not to.json:
+        text(f"No spectra were written: {_lacking(found)}.")
 
 
 def _spectra(
@@ -244,18 +243,27 @@ def _spectra(
     return found.strat.spectra(known, **how, seed=seed, **given)
 
 
+def _lacking(found: "Profile") -> str:
+    """Why there are no spectra, which need numbers at every node of a graph that is not large."""
+    n, columns = found.strat.graph.n_nodes, () if found.shown is None else found.shown.columns
+    if len(columns) > 1 and all(one.kind == "labels" for one in columns):
+        return "the columns are text"
+    if not any(len(one.rows) == n for one in columns):
+        return "some nodes have no value"
+    advice = "; --bands 32 writes energies per band" * all(one.kind != "labels" for one in columns)
+    return f"{n:,} nodes are too many{advice}"
+
+
 def print_answer(found: "Profile", graph: str, signal: str) -> None:
     """The answer, the graph, and the table of the last snapshot: one row per hop, or one per column."""
     from spectrata.stats.describe.sizes import graph_facts
-    from spectrata.stats.findings.finding import correction, tables
+    from spectrata.stats.findings.finding import tables
 
     name, findings = f"{signal} ({how_read(found)})", found.findings
     if found.ranking is not None:
         text(f"{signal}: {len(found.ranking)} columns, each by itself")
         text(describe.graph_line(graph_facts(found.strat, graph)))
-        clear = int(found.ranking["verdict"].isin(["alike", "unlike"]).sum())
-        q = correction(findings, findings.tests).replace(" (q)", "")
-        describe.print_ranking(found.ranking, found.given, q, min(max(TOP, clear), MOST), "--csv writes all")
+        describe.print_ranking(found, found.ranking)
         return
     places = list(dict.fromkeys((one.column, one.snapshot) for one in findings if one.statistic == "r"))
     several = [found.headline(f"snapshot {place[1]}", *place) for place in places] if len(places) > 1 else []

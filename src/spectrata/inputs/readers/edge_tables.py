@@ -178,6 +178,11 @@ def _check_lines(table: files.TextTable, joined: np.ndarray, codes: np.ndarray, 
     wrong[~joined] = (filled[~joined] > 1) | (cells[0][~joined] == "").to_numpy() | (degree[lone] > 0) | (n_edges == 0)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
+        name = cells[0].iloc[row]
+        if n_edges and not joined[row]:
+            alone = f"{shown(name)} stands alone, and other lines give it edges"
+            what = alone if name and filled[row] == 1 else f"the {'second' if name else 'first'} cell is empty"
+            raise table.problem(f"{what}; give the edge two names, or drop the line.", row)
         words = f"an edge has two columns, or three with a weight, here {filled[row]}; {advice}"
         raise table.problem(f"{words}. A line with a single name adds an isolated node.", row)
 

@@ -29,6 +29,8 @@ SPACES = r"\s+"  # what pandas calls runs of blanks and tabs
 DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "None")  # cells without a value, among numbers
 MOST_COLUMNS = 100_000  # pandas takes seconds for so many, and minutes for more
+_SHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
+_OFFICE = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")  # how workbooks begin, the newer and the older kind
 _MOST_LISTED = 5  # names in a message
 
 
@@ -65,6 +67,8 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         if path.is_dir():
             raise problem(path, "this is a directory; give the file inside it.")
+        if suffix(path) in _SHEETS and path.exists():
+            raise problem(path, "this is a spreadsheet; save the sheet as CSV.")
         if not path.exists():
             folder = shortened(str(path.parent.absolute()), 300)
             raise problem(path, f"there is no such file in {folder}; check the name.")
@@ -122,6 +126,8 @@ def check_dense(what: str, shape: Sequence[int]) -> None:
 def read_utf8(path: Path) -> bytes:
     """All of a UTF-8 file as bytes, a byte order mark dropped."""
     data = path.read_bytes().removeprefix(codecs.BOM_UTF8)
+    if data.startswith(_OFFICE):
+        raise problem(path, "this is a spreadsheet or an archive, whatever its ending; save the sheet as CSV.")
     try:
         # Decoded only where it is not ASCII: an edge list may be large.
         if not data.isascii():

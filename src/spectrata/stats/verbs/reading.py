@@ -279,15 +279,18 @@ def _label_table(labels: Any, graph: Graph) -> Any:
 
 
 def look_swapped(graph: Path, signal: Path) -> bool:
-    """Whether the second file lists pairs of names, and the first file each of these names in a row of its own."""
+    """Whether the second file lists pairs of names, and the first file most of these names in rows of their own."""
     try:
         with warnings.catch_warnings(action="ignore"):
             names = set(map(str, as_graph(signal).names))
         cells = read_columns(graph).cells
     except (errors.SpectrataError, OSError):
         return False
-    rows = cells[0].tolist()[1:]
-    return cells.shape[1] > 1 and len(rows) == len(names) and set(rows) == names and not set(cells[1][1:]) <= names
+    if cells.shape[1] < 2:
+        return False
+    rows, beside = ([cell for cell in cells[at][1:].tolist() if cell] for at in (0, 1))
+    shared, once = len(names.intersection(rows)), len(set(rows)) == len(rows)
+    return once and 3 * shared > 2 * max(len(rows), len(names)) and 2 * len(names.intersection(beside)) <= len(beside)
 
 
 def of_result(ds: Any, signal: Any, metric: str, columns: str, nodes: Any = None) -> Reading:
