@@ -220,6 +220,23 @@ def test_a_dominating_node_is_named():
     )
 
 
+def test_as_few_nodes_are_named_as_hold_the_signal():
+    two = np.zeros(60)
+    two[[3, 30]] = 1
+    found = str(st.diagnose(nx.cycle_graph(60), two, hops=1, draws=0))
+    assert "Two nodes (3 and 30) hold 97 % of the variation" in found
+    for leaves in (3, 5, 6):  # the hub holds one half, which is not more than half
+        found = st.diagnose(nx.star_graph(leaves), [5.0] + [1.0] * leaves, hops=1, draws=0)
+        assert not [one for one in found if one.kind == "dominated"]
+
+
+def test_the_footnote_speaks_of_correction_only_where_it_decided():
+    one = (np.arange(60) == 2).astype(float)
+    found = str(st.diagnose(nx.cycle_graph(60), one, hops=2))
+    assert "chance: r not distinguishable from chance" in found
+    assert "after correction" not in found
+
+
 def test_undefined_and_weak_hops_say_so():
     graph = nx.path_graph(12)
     graph.add_node(12)

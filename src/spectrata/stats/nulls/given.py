@@ -1,4 +1,7 @@
-"""Covariates: what a signal holds beyond degree, numbers or categories (Freedman and Lane 1983)."""
+"""Covariates: what a signal holds beyond degree, numbers or categories (Freedman and Lane 1983).
+
+Residuals change places with equal variances (``Observation.evened``).
+"""
 
 import os
 from collections.abc import Sequence
