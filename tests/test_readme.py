@@ -5,7 +5,9 @@ import re
 import subprocess
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
 import spectrata as st
@@ -42,12 +44,22 @@ def test_the_site_opens_with_the_same_lines_and_output():
 @pytest.mark.long
 def test_the_calls_that_it_names_exist_and_run(tmp_path):
     """Every call of the text that needs no model and no AnnData, on a small graph."""
-    import networkx as nx
-
     graph = nx.karate_club_graph()
-    plain, degree = nx.Graph(graph.edges), dict(graph.degree)
+    plain, degree = nx.Graph(graph.edges), {node: count - 4.6 for node, count in graph.degree}
+    friends = pd.DataFrame([(str(a), str(b)) for a, b in graph.edges])
+    people = pd.DataFrame({"name": [str(node) for node in graph], "age": np.arange(34.0)})
     ds = st.spectra(plain, degree, hops=1)
-    names = {"st": st, "graph": plain, "signal": degree, "a": ds, "b": ds, "before": ds, "after": ds}
+    names = {
+        "st": st,
+        "friends": friends,
+        "people": people,
+        "graph": plain,
+        "signal": degree,
+        "a": ds,
+        "b": ds,
+        "before": ds,
+        "after": ds,
+    }
     names |= {"table": {node: [float(node), float(node % 2)] for node in graph}, "xy": np.random.rand(34, 2) * 100}  # noqa: NPY002
     calls = set(re.findall(r"`(st\.[\w.]+\([^`]*\))`", TEXT))
     calls = {call for call in calls if not re.search("adata|watch|w\\.over|features|html", call)}
@@ -98,13 +110,17 @@ def test_the_picture_is_what_its_script_draws(tmp_path):
 @pytest.mark.long
 def test_command_line_blocks(tmp_path):
     found = blocks("bash")
-    assert len(found) == 1
+    assert len(found) == 2
     assert len(found[0].strip().splitlines()) <= 10
     programs = installed_program(tmp_path / "bin")
     work = tmp_path / "work"
     work.mkdir()
+    club = nx.karate_club_graph()
+    (work / "friends.csv").write_text("".join(f"p{a},p{b}\n" for a, b in club.edges))
+    people = [f"p{node},{'' if node == 3 else node},{club.nodes[node]['club']}\n" for node in club]
+    (work / "people.csv").write_text("Name,Age,Favourite team\n" + "".join(people))
     result = subprocess.run(
-        ["bash", "-euc", found[0]],
+        ["bash", "-euc", "".join(found)],
         cwd=work,
         env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"},
         capture_output=True,
@@ -112,7 +128,7 @@ def test_command_line_blocks(tmp_path):
     )
     assert result.returncode == 0, result.stderr
     assert "alike up to 2 hops, unlike at 3 and 4 hops" in result.stdout
-    assert sorted(os.listdir(work)) == ["karate", "mine"]
+    assert sorted(os.listdir(work)) == ["friends-spectra", "friends.csv", "karate", "mine", "people.csv"]
     assert (work / "mine" / "report.html").is_file()
 
 
