@@ -24,7 +24,7 @@ CONTROL = f"{MEASURE}_control"  # of the same layers without messages
 RECENT, CONTROL_RECENT = f"{MEASURE}_recent", f"{CONTROL}_recent"  # of both at the last evaluations
 LEGEND = """off_zero_live: share that varies between live nodes, whose vector is not zero
 (only this has a level); r: of neighbours, zero vectors included;
-rank: effective rank of the vectors, not of their directions; zero: their share."""
+rank: effective rank of the vectors as they are; zero: share of zero vectors."""
 MOST_ROWS = 28  # of the table of layers; of more, those in the middle are left out
 RECENT_PASSES = 5  # evaluations at the end of a run that say whether a verdict holds
 MARGIN = 5.0  # how many times the layer's value the control must be before messages are the cause
@@ -309,7 +309,8 @@ def layer_table(ds: "xr.Dataset") -> str:
     judged = {*list(_broken(ds))[:1], *places(ds).values()}
     shown = sorted(judged.union(np.flatnonzero(_is_state(ds)).tolist()))
     if "status" in ds and np.isnan(ds["dead_rows"].values[shown]).all():
-        return f"No layer has a number: {'; '.join(np.unique(ds['status'].isel(snapshot=shown)))}."
+        why = "; ".join(np.unique(ds["status"].isel(snapshot=shown)))
+        return f"No layer has a number: {why.removeprefix('missing: ')}."
     known = ds[[name for name in heads if name in ds]].isel(snapshot=shown)
     labels = [str(name) for name in known["snapshot"].values]
     width = min(21, max(map(len, [*labels, "layer"])))

@@ -23,8 +23,10 @@ LEAST_NODES = 50  # for the five nodes
 MOST_NAMED = 20  # columns of which single nodes and weak hops are named
 KINDS = {"r": {1: "alike", -1: "unlike"}, "smooth": {1: "smooth"}, "rough": {1: "rough"}, "main_divide": {1: "coarse"}}
 COMPLETE = "At {} every node with a pair is paired with every other: r is the same for every signal."
-BATCHES = "Layers are described, not judged: the levels are those of one whole graph, and watch was given none. "
-BATCHES += "If there is one: watch(model, data)."
+BATCHES = (
+    "Layers are described, not judged: the levels hold for one whole graph, and watch",
+    "was given none. To judge a model of one graph, give it: watch(model, data).",
+)
 NO_P = "r of {} has no p: message passing makes neighbours alike."
 
 
@@ -100,7 +102,7 @@ def is_watched(ds: Any) -> bool:
 def _of_layers(ds: Any, control: Any) -> Findings:
     if ds.attrs.get("kind") == "mini-batches":
         lines = layer_table(ds).splitlines() if ds.attrs.get("snapshot_kind") == "layers" else []
-        return Findings(notes=[BATCHES, *lines])
+        return Findings(notes=[*BATCHES, *lines])
     layers = layers_of(ds)
     found, notes = verdicts(layers, control)
     rows = [Finding(one.kind, one.text, 1, one.snapshot, value=one.value) for one in found]
