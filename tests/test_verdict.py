@@ -282,7 +282,7 @@ def test_the_judged_layer_is_in_the_table():
 def test_layers_without_a_number_have_a_sentence_in_place_of_a_table():
     ds = layers([np.nan] * 5, np.nan).assign(status=("snapshot", ["missing: no output with one row per node"] * 5))
     printed = str(st.diagnose(ds))
-    assert "No layer has a number: no output with one row per node." in printed
+    assert "No layer has a number (missing: no output with one row per node)." in printed
     assert "nan" not in printed
 
 

@@ -59,7 +59,7 @@ GOOD = 0.9  # from here on it fits them, as in the study
 DIVERGED = 2.0  # times its start that the loss ends at
 MANY_ZERO = 0.5  # share of zero vectors from which on a line names it
 # Share of zero vectors from which on a layer is dead: off_zero_live then describes less than 5 % of the nodes, and all
-# others have one vector. Good models that were trained to find this limit had at most .74 (docs/activations.md).
+# others have one vector. Models that learned their training nodes had at most .47 (docs/activations.md, "Dead layers").
 DEAD = 0.95
 
 
@@ -309,8 +309,7 @@ def layer_table(ds: "xr.Dataset") -> str:
     judged = {*list(_broken(ds))[:1], *places(ds).values()}
     shown = sorted(judged.union(np.flatnonzero(_is_state(ds)).tolist()))
     if "status" in ds and np.isnan(ds["dead_rows"].values[shown]).all():
-        why = "; ".join(np.unique(ds["status"].isel(snapshot=shown)))
-        return f"No layer has a number: {why.removeprefix('missing: ')}."
+        return f"No layer has a number ({ds['status'].isel(snapshot=shown[-1]).values.ravel()[0]})."
     known = ds[[name for name in heads if name in ds]].isel(snapshot=shown)
     labels = [str(name) for name in known["snapshot"].values]
     width = min(21, max(map(len, [*labels, "layer"])))
@@ -377,8 +376,8 @@ def accuracy_words(ds: "xr.Dataset") -> tuple[str, float]:
     Where labels are known, it stands beside that of always naming the largest class; else the progress is known where
     it would be poor or good in any case. Accuracies not called that of training keep their names and decide nothing.
     """
-    known = [(name, values) for name, values in scores_of(ds).items() if "acc" in name.lower() and len(values)]
-    ends = {name: values[-max(1, len(values) // 10) :] for name, values in known}
+    known = scores_of(ds).items()
+    ends = {name: one[-max(1, one.size // 10) :] for name, one in known if "acc" in name.lower() and one.size}
     own = [name for name in ends if "train" in name.lower() and not _is_held_out(name)]
     if not own:
         return ", ".join(f"{name} {np.median(last):.2g}" for name, last in ends.items()), float("nan")

@@ -140,7 +140,7 @@ class Watch(Recorder):
                 )
         self.listener.detach()
         if self._last_label is None and self.listener.next_step > self._first_step:
-            self._begin(-1)
+            self._begin(-1, self.listener.note)
         self._count_epochs()
         try:
             with self.overhead.counting_rest():
@@ -187,7 +187,7 @@ class Watch(Recorder):
         if epoch is None:
             epoch = 0 if self._last_label is None else self._last_label + 1
         if self._last_label is None:
-            self._begin(int(epoch))
+            self._begin(int(epoch), lambda words: warn(f"{words}."))
         again, self._last_label = epoch == self._last_label, int(epoch)
         if not again and self.listener.calls > self._calls:  # an epoch has ended
             self._steps, self._calls = self._steps + 1, self.listener.calls
@@ -201,7 +201,7 @@ class Watch(Recorder):
         self._epoch = int(epoch) if self._label_first else None
         self._count_epochs()
 
-    def _begin(self, epoch: int) -> None:
+    def _begin(self, epoch: int, say: Callable[[str], None]) -> None:
         """The first label of this block: a log whose epochs begin anew holds another run, whose passes do not count."""
         last, self.last_epoch = self.last_epoch, None
         if last is None or self.log is None or epoch > max(last, 0):
@@ -211,9 +211,9 @@ class Watch(Recorder):
         line = {"facts": {"first_step": self._first_step}, "begins": epoch}
         self._guarded(partial(self.log.note, line))
         held = f" up to epoch {last}" if last >= 0 else ""
-        warn(
+        say(
             f"{self.log.path} holds an earlier run{held}: the passes of this run are appended, and verdicts count them "
-            "alone; give each run a log of its own, or continue the epochs."
+            "alone; give each run a log of its own, or continue the epochs"
         )
 
     def record(self, layers: Mapping[str, torch.Tensor], **given: Any) -> None:
