@@ -41,6 +41,28 @@ def test_the_map_shows_the_measure_and_the_scores(probe):
         assert draw(probe.snapshots).figure.get_suptitle() == draw(probe.dataset).figure.get_suptitle()
 
 
+def test_losses_have_an_axis_of_their_own():
+    recorder = Recorder(nx.cycle_graph(8))
+    for epoch in range(3):
+        recorder.record({"conv1": torch.eye(8)}, epoch=epoch, mode="eval")
+        recorder.score(epoch, {"train_acc": epoch / 4, "loss": 35000.0})
+    axes = st.plot.training(recorder.dataset).figure.axes
+    drawn = {line.get_gid(): one for one in axes for line in one.get_lines()}
+    assert drawn["loss"] is not drawn["train_acc"]
+    assert drawn["train_acc"].get_ylim()[1] < 1
+    assert (drawn["train_acc"].get_ylabel(), drawn["loss"].get_ylabel()) == ("train_acc", "loss")
+
+
+def test_a_run_without_spectra_and_a_tensor_as_labels_are_refused_in_a_sentence(probe):
+    recorder = Recorder(nx.cycle_graph(8))
+    recorder.record({"conv1": torch.eye(8), "conv2": torch.eye(8)}, mode="eval")
+    for draw in (st.plot.layers, st.plot.filters):
+        with pytest.raises(ResultError, match=r"holds no spectra; .*algorithms"):
+            draw(recorder.over_layers())
+    with pytest.raises(ResultError, match="The result given as labels is of type Tensor"):
+        st.plot.layers(probe.over_layers(), labels=torch.zeros(40))
+
+
 def test_spectra_and_responses_in_bins_are_those_of_the_transform(probe):
     """The ring's filter is known: (1 + 2 cos) / 3 at each frequency; three bins of 13 components."""
     layers = probe.over_layers(mode="train")
@@ -121,9 +143,9 @@ def test_layers_are_drawn_against_their_control_and_the_levels():
         assert ends == ([-0.6, 2.6] if place == "last hidden" else [where - 0.4, where + 0.4])
         assert values.tolist() == [level[place]] * 2
     assert "conv2" in axes.figure.get_suptitle()
-    assert "below 0.00001 %" in [text.get_text() for text in axes.figure.legends[0].get_texts()]
-    assert any("collapsed (below 2.2 %" in text.get_text() for text in axes.texts)
-    assert "100 %" in [tick.get_text() for tick in axes.get_yticklabels()]
+    assert "below 1e-07" in [text.get_text() for text in axes.figure.legends[0].get_texts()]
+    assert any("collapsed (below 0.022," in text.get_text() for text in axes.texts)
+    assert "1" in [tick.get_text() for tick in axes.get_yticklabels()]
     assert st.plot.collapse(probe.dataset).get_ylabel() == axes.get_ylabel()
     with pytest.raises(ResultError, match="over_layers"):
         st.plot.collapse(probe.over_epochs("conv1"))

@@ -326,3 +326,27 @@ def test_the_gain_left_on_rewired_graphs_is_a_number():
     for most, words in ((-0.1, "no gain is left."), (0.05, "the gain is at most +0.05.")):
         rewired = replace(found, rewired=np.full(5, found.alone.mean() + most))
         assert f"on rewired graphs {words}" in rewired.headline
+
+
+def test_minus_one_as_a_class_is_named_and_train_may_be_an_attribute():
+    graph, features, labels = clubs()
+    marked = np.where(np.arange(len(labels)) < 20, -1, labels)
+    how = {"views": ["S x"], "repeats": 1, "rewired": 1}
+    found = st.probe(graph, features, marked, **how)
+    assert "-1 is a class of 20 nodes; give train=" in found.notes[0]
+    assert found.explain() == str(found)
+    nx.set_node_attributes(graph, {node: bool(mark >= 0) for node, mark in zip(graph, marked, strict=True)}, "known")
+    named = st.probe(graph, features, marked, train="known", **how)
+    assert "-1" not in str(named.notes)
+    assert str(named) == str(st.probe(graph, features, marked, train=marked >= 0, **how))
+    assert "-1" not in str(st.probe(graph, features, 2 * labels - 1, **how).notes)  # two classes, -1 and 1
+    with pytest.raises(st.InputError, match="not a mask"):
+        st.probe(graph, features, marked, train="block", **how)
+    with pytest.raises(st.InputError, match="no node attribute"):
+        st.probe(graph, features, marked, train="trained", **how)
+
+
+def test_what_a_linear_model_cannot_predict_is_said_of_it():
+    graph, features, labels = clubs()
+    found = st.probe(graph, np.random.default_rng(1).normal(size=features.shape), labels, views=["S x"], repeats=1)
+    assert found.headline.startswith("Nothing found that predicts by a linear model")

@@ -311,6 +311,12 @@ def test_the_map_of_a_watched_run(browser, tmp_path):
         assert page.evaluate("() => document.querySelectorAll('[data-level]').length") == 1
         assert page.evaluate("() => document.querySelectorAll('[data-score]').length") == 1
         page.screenshot("watched-run")
+    inside = """() => { const box = document.querySelector('#run svg').getBoundingClientRect();
+        return [...document.querySelectorAll('#run svg text')].every((one) => {
+            const own = one.getBoundingClientRect();
+            return own.left >= box.left - 1 && own.right <= box.right + 1; }); }"""
+    with Page(browser, tmp_path / "run.html", width=390, height=844) as page:
+        assert page.evaluate(inside)  # the ends of the colour scale among them
 
 
 @pytest.mark.long

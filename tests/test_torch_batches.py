@@ -132,5 +132,6 @@ def test_neighbourhoods_of_one_graph_are_recorded_and_described():
         assert float(layers[name].sel(snapshot="convs.1")) == pytest.approx(float(want[name].squeeze()), rel=1e-5)
     found = st.diagnose(layers)
     assert not len(found)
-    assert "Mini-batches are described, not judged" in found.notes[0]
+    assert "described, not judged" in found.notes[0]
+    assert "watch(model, data)" in found.notes[1]
     assert f"{float(layers['off_zero_live'].sel(snapshot='convs.1')):.3g}" in str(found)

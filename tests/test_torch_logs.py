@@ -11,19 +11,21 @@ import xarray as xr
 
 import spectrata as st
 import spectrata.torch
-from spectrata.errors import OptionError, ResultError
+from spectrata.errors import OptionError, ResultError, SpectrataWarning
+from spectrata.stats.findings.collapse import scores_of, verdicts
+from spectrata.stats.findings.watched import layers_of
 from spectrata.torch import Recorder, ZarrLog, recover, watch
 from torch_models import Net, fit, small_data
 
 SPECTRA = {"algorithms": ("gft", "adj_diff"), "hops": 2}
 
 
-def run(log, epochs, seed=0, **arguments):
+def run(log, epochs, seed=0, start=0, **arguments):
     """A short watched run; gives the watch."""
     torch.manual_seed(seed)
     model, data = Net(), small_data()
     with watch(model, data, log=log, states=(), mode="train", **arguments) as w:
-        fit(model, data, epochs, before=lambda epoch: w.step(epoch=epoch))
+        fit(model, data, epochs, before=lambda epoch: w.step(epoch=start + epoch))
     return w
 
 
@@ -80,12 +82,53 @@ def test_the_log_is_a_result_and_grows(tmp_path, arguments):
 def test_a_resumed_run_continues_the_log(tmp_path):
     path = tmp_path / "run.zarr"
     run(path, 3, **SPECTRA)
-    w = run(path, 2, seed=1, **SPECTRA)
-    assert w.dataset["step"].values.tolist() == [0, 1, 2, 3, 4]
+    w = run(path, 2, seed=1, start=3, **SPECTRA)
+    assert w.dataset["epoch"].values.tolist() == [0, 1, 2, 3, 4]
     assert st.open(path)["step"].values.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
     for other in ({"hops": 1}, {"adj_diff": {"scaling": "program"}}, {"algorithms": None}):
         with pytest.raises(ResultError, match="another hops or options"):
             run(path, 1, **SPECTRA | other)
+
+
+def trained(path, epochs, start=0, **scores):
+    torch.manual_seed(0)
+    model, data = Net(), small_data()
+    with watch(model, data, log=path, evaluate=10) as w:
+        fit(model, data, epochs, after=lambda epoch: w.step(epoch=start + epoch, **scores))
+    return w
+
+
+def test_verdicts_of_a_log_that_starts_again_are_those_of_its_last_run(tmp_path):
+    """Its epochs begin anew: evaluations and scores of the run before do not count. A continued run says nothing."""
+    path = tmp_path / "run.zarr"
+    trained(path, 60, loss=9.0)
+    continued = trained(path, 60, start=60, loss=9.0)
+    assert [one.evaluations for one in verdicts(continued.over_layers())[0]] == [5, 5]
+    with pytest.warns(SpectrataWarning, match="holds an earlier run up to epoch 119"):
+        again = trained(path, 40, train_acc=0.5)
+    for layers in (again.over_layers(), layers_of(again.dataset), layers_of(st.open(path))):
+        assert [one.evaluations for one in verdicts(layers)[0]] == [2, 2]  # at 30 and 40: the second half of this run
+        assert list(scores_of(layers)) == ["train_acc"]
+    assert len(again.scores) == 40
+    with pytest.warns(SpectrataWarning, match="earlier run"), watch(Net(), small_data(), log=path) as w:
+        w.listener.model(small_data().x, small_data().edge_index)
+    assert w.over_layers().sizes["evaluation"] == 1
+
+
+def test_a_killed_run_that_started_again_is_recovered_alone(tmp_path):
+    path = tmp_path / "run.zarr"
+    trained(path, 20, loss=9.0)
+    model, data = Net(), small_data()
+    left = watch(model, data, log=path, evaluate=5)
+    left.start()
+    with pytest.warns(SpectrataWarning, match="earlier run"):
+        fit(model, data, 10, after=lambda epoch: left.step(epoch=epoch, train_acc=0.5))
+    left.listener.detach()
+    left.log.close()
+    recover(path)
+    layers = layers_of(st.open(path))
+    assert list(scores_of(layers)) == ["train_acc"]
+    assert layers.sizes["evaluation"] == 1  # the other one is in the first half of the run
 
 
 def test_labels_that_come_late_reach_the_log(tmp_path):
@@ -115,7 +158,7 @@ def test_readers_see_whole_batches_alone(tmp_path, monkeypatch):
     recorder.log.close()
     monkeypatch.undo()
     xr.testing.assert_identical(st.open(path), before)
-    run(path, 1, seed=2, **SPECTRA)
+    run(path, 1, seed=2, start=3, **SPECTRA)
     after = st.open(path)
     assert after["step"].values.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
     np.testing.assert_array_equal(after["magnitude"].values[:, :6], before["magnitude"].values)

@@ -2,13 +2,14 @@
 
 import re
 
+import networkx as nx
 import pytest
 import torch
 from torch_geometric.data import HeteroData
 from torch_geometric.nn import HeteroConv, SAGEConv
 
 import spectrata as st
-from spectrata.errors import OptionError, SpectrataWarning
+from spectrata.errors import OptionError, ResultError, SpectrataWarning
 from spectrata.torch import Recorder, watch
 from spectrata.torch.hop_influence import influence
 from spectrata.torch.watching.layers import node_rows
@@ -33,6 +34,33 @@ def test_layers_modes_and_steps_that_were_not_recorded_are_named(watched):
         watched.over_layers(mode="control")
     with pytest.raises(OptionError, match=r"step 7 was not recorded; recorded were 0, 1"):
         watched.over_layers(step=7)
+
+
+def test_misuse_is_answered_in_a_sentence():
+    model, data = Net(), small_data()
+    w = watch(model, data)
+    model(data.x, data.edge_index)
+    with pytest.raises(ResultError, match=r"inside `with watch\(model, data\) as w:`"):
+        w.over_layers()
+    with watch(model, data) as w:
+        model(data.x, data.edge_index)
+        with pytest.raises(OptionError, match=r"scores by name, such as w\.step\(loss=0\.4"):
+            w.step({"loss": 1})
+    with pytest.raises(OptionError, match=r"st\.diagnose\(w\.over_layers\(\)\)"):
+        st.diagnose(w)
+
+
+def test_batches_of_other_sizes_are_one_problem():
+    model, data = Net(), small_data()
+    w = watch(model, nx.path_graph(12), mode="train")
+    w.start()
+    for n in (30, 25, 20):
+        model(data.x[:n], data.edge_index[:, (data.edge_index < n).all(dim=0)])
+    with pytest.warns(SpectrataWarning, match="the graph has 12 nodes"):
+        w.stop()
+    assert len(w.problems) == 1
+    assert "for sampled batches none" in w.problems[0]
+    assert "No layer has a number" in str(st.diagnose(w.over_layers()))
 
 
 def test_one_zarr_log_is_enough(tmp_path):

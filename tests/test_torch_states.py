@@ -323,7 +323,7 @@ def test_large_graphs_are_read_in_bands(data, monkeypatch, tmp_path):
     assert st.open(path).sizes["snapshot"] == w.snapshots.sizes["snapshot"]
     with pytest.warns(SpectrataWarning, match="bands"):  # and a later run continues it
         again = watch(model, data, algorithms="gft", log=path, mode="train")
-    with again:
+    with pytest.warns(SpectrataWarning, match="earlier run"), again:
         model.train()(data.x, data.edge_index)
     assert len(set(again.snapshots["step"].values.tolist())) == 5
     with watch(model, st.Stratification(data, hops=1), algorithms="gft", mode="train") as w:
@@ -360,7 +360,7 @@ def test_readers_take_the_dataset(data, tmp_path):
     with watch(model, data, hops=2, mode="both", algorithms="gft", evaluate=2, control=None) as w:
         fit(model, data, 4, after=lambda epoch: w.step(epoch=epoch, acc=epoch / 4))
     grid = w.dataset
-    assert st.plot.training(grid).figure.get_suptitle().startswith("Layered: acc 0.75\nconvs")
+    assert st.plot.training(grid).figure.get_suptitle().startswith("Layered, last epoch: acc 0.75\nconvs")
     assert len(st.diagnose(grid)) > 0
     assert len(st.summary(grid.sel(mode="eval"))) > 0
     st.save(grid, tmp_path / "grid.nc")

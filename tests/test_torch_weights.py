@@ -95,7 +95,8 @@ def test_a_log_knows_its_weights(tmp_path):
     batch, model = Batch.from_data_list([data(0), data(1)]), Net()
     path = tmp_path / "run.zarr"
     passes(model, batch, weights=True, log=path)
-    passes(model, batch, weights=True, log=path)
+    with pytest.warns(match="holds an earlier run: the passes of this run are appended"):
+        passes(model, batch, weights=True, log=path)
     assert recover(path).sizes["snapshot"] == 4
     with pytest.raises(ResultError, match="options"):
         passes(model, batch, log=path, weights=False)

@@ -139,13 +139,14 @@ def test_a_control_may_be_given_and_must_be_of_the_same_epoch():
 
 def test_a_verdict_says_at_how_many_evaluations_it_holds():
     """In the text and in the table alike."""
-    for values, words in (
-        ([LOW, HIGH, LOW, HIGH, LOW], "COLLAPSED 0.001 < 0.022"),
-        ([LOW, LOW, HIGH, HIGH, HIGH], "not collapsed 0.3 >= 0.022"),
+    for values, words, agreeing in (
+        ([LOW, HIGH, LOW, HIGH, LOW], "COLLAPSED 0.001 < 0.022 now, above it at 2 of 5 evaluations", 3),
+        ([LOW, LOW, LOW, LOW, HIGH], "not collapsed 0.3 >= 0.022 now, below it at 4 of 5 evaluations", 1),
+        ([HIGH] * 5, "not collapsed 0.3 >= 0.022 at 5 of 5 evaluations", 5),
     ):
         found = hidden(recent(values))
-        assert f"{words} at 3 of 5 evaluations" in found.text
-        assert (found.agreeing, found.evaluations) == (3, 5)
+        assert words in found.text
+        assert (found.agreeing, found.evaluations) == (agreeing, 5)
         assert {"agreeing", "evaluations"} <= set(found.facts)
 
 
@@ -170,10 +171,12 @@ def test_a_missing_loss_is_named_in_the_row_and_what_still_changes_beside_its_li
     assert "w.step(loss=...)" in hidden(recent([HIGH] * 5, epochs=20)).explain()
 
 
-@pytest.mark.parametrize(("accuracy", "words"), [(0.4, "Look at the optimisation"), (0.9, "can fail without collapse")])
+@pytest.mark.parametrize(("accuracy", "words"), [(0.4, "Look at the optimisation"), (0.8, "can fail without collapse")])
 def test_not_collapsed_is_not_called_healthy(accuracy, words):
     facts = {"epochs": 60, "scores": given(train_acc=[accuracy] * 60), "largest_class": 0.3, "labelled": 100}
     assert words in str(st.diagnose(recent([HIGH] * 5, **facts)))
+    facts["scores"] = given(train_acc=[0.97] * 60)
+    assert "can fail" not in str(st.diagnose(recent([HIGH] * 5, **facts)))
     assert words not in str(st.diagnose(recent([LOW] * 5, **facts)))
 
 
@@ -190,7 +193,97 @@ def test_dead_and_not_finite_layers_are_verdicts_of_their_own():
     found, _ = verdicts(layers([np.nan] * 5, np.nan, epochs=3))  # also while it trains
     assert {one.kind for one in found} == {"not_finite"}
     assert all(one.failed for one in found)
-    assert "the vectors of all nodes are zero" in verdicts(layers([np.nan] * 5, 1.0))[0][0].text
+    assert "DEAD, 100 % of its vectors are zero" in verdicts(layers([np.nan] * 5, 1.0))[0][0].text
+
+
+def test_a_layer_of_mostly_zero_vectors_is_dead_and_half_of_them_are_named():
+    """Not while the model trains, where some may revive; and a model that fits its labels all the same is spared."""
+    ds, zero = layers([0.5, 0.5, 0.5, 0.83, 0.5]), [0.0, 0.0, 0.0, 0.965, 0.0]
+    ds["dead_rows"] = ("snapshot", zero)
+    found = hidden(ds)
+    assert (found.kind, found.failed, found.value) == ("dead", True, 0.83)
+    assert found.text == "convs.1 hidden: DEAD, 96.5 % of its vectors are zero"
+    assert "96.5 % of the nodes a zero vector" in found.explain()
+    assert hidden(ds.assign_attrs(epochs=10)).kind == "training"
+    assert "0.965" in str(st.diagnose(ds))
+    learned = hidden(ds.assign_attrs(epochs=60, scores=given(train_acc=[0.99] * 60)))
+    assert (learned.kind, learned.failed) == ("dead", False)
+    assert learned.text.endswith("so the model still tells classes apart")
+    ds["dead_rows"] = ("snapshot", [0.0, 0.0, 0.0, 0.7, 0.0])
+    assert hidden(ds).text.endswith("not collapsed 0.83 >= 0.022 at 1 of 1 evaluations; 70 % of its vectors are zero")
+
+
+def test_a_model_that_learned_is_spared_by_the_check_and_another_is_not():
+    facts = {"epochs": 60, "largest_class": 0.3, "labelled": 100}
+    found = hidden(recent([LOW] * 5, scores=given(train_acc=[0.99] * 60), **facts))
+    assert (found.kind, found.failed, found.facts["failed"]) == ("collapsed", False, False)
+    assert found.text.endswith("so the model still tells classes apart by small differences")
+    assert hidden(recent([LOW] * 5, scores=given(train_acc=[0.5] * 60), **facts)).failed
+    assert hidden(recent([LOW] * 5, epochs=60, scores=given(test_acc=[0.99] * 60))).failed
+    assert hidden(recent([LOW] * 5, epochs=60, scores=given(train_acc=[0.6] * 60))).failed  # may be chance
+
+
+def test_a_diverged_training_is_named():
+    loss = np.concatenate([[1.4, 35000.0], np.full(98, 94.0)])
+    _, notes = verdicts(recent([HIGH] * 5, epochs=100, scores=given(loss=loss)))
+    assert notes == ["The loss ended at 94, above its start 1.4: the training diverged."]
+    for harmless in (given(val_loss=loss), given(loss=course("ended")), given(loss=1 + 0.5 * (loss > 2))):
+        assert "diverged" not in " ".join(verdicts(recent([HIGH] * 5, epochs=100, scores=harmless))[1])
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "share", "count", "chance"),
+    [
+        (0.981, 0.9494, 158, False),  # five of the eight nodes of the small class
+        (0.9494, 0.9494, 158, True),
+        (0.955, 0.9494, 158, True),  # one node
+        (0.33, 0.3, 100, True),
+        (0.42, 0.3, 100, False),
+        (0.55, 0.5, 100, True),
+        (0.62, 0.5, 100, False),
+    ],
+)
+def test_the_largest_class_alone_is_chance(accuracy, share, count, chance):
+    facts = {"epochs": 60, "largest_class": share, "labelled": count, "scores": given(train_acc=[accuracy] * 60)}
+    text = hidden(recent([HIGH] * 5, **facts)).text
+    assert text.endswith("at chance") == chance
+    assert (f"train accuracy {accuracy:.2g} in the last 6 epochs (largest class {share:.2g})" in text) == (not chance)
+
+
+def test_guesses_that_ignore_the_nodes_stay_at_chance():
+    """Labels that are named at random, at any rate, exceed the largest class by the margin in at most a few draws."""
+    rng = np.random.default_rng(0)
+    for share in (0.5, 0.8, 0.95):
+        labels = rng.random((2000, 160)) < share
+        for rate in (0.5, 0.8, 0.95, 0.99):
+            scores = ((rng.random(labels.shape) < rate) == labels).mean(axis=1)
+            sizes = np.maximum(labels.mean(axis=1), 1 - labels.mean(axis=1))
+            margin = 2 * np.sqrt(sizes * (1 - sizes) / 160)
+            margin = margin * np.minimum(1, margin / np.maximum(2 * sizes - 1, margin))
+            assert (scores > sizes + np.maximum(margin, 1 / 160)).mean() < 0.03
+
+
+def test_the_judged_layer_is_in_the_table():
+    """A layer that is called many times has no hidden state of its own."""
+    names = ["lin", "lin/hidden", *(f"p#{at}" for at in range(2, 31)), "head"]
+    roles = ["layer", "hidden", *["layer"] * 29, "output"]
+    data = {"off_zero_live": np.linspace(0.9, 0.1, 32), "dead_rows": np.zeros(32), "effective_rank": np.ones(32)}
+    coords = {"snapshot": names, "role": ("snapshot", roles), "hop": [1]}
+    facts = {"snapshot_kind": "layers", "pass_mode": "eval", "pass_epoch": 7, "pass_step": 70}
+    ds = xr.Dataset({name: ("snapshot", one) for name, one in data.items()}, coords, facts)
+    rows = [line.split()[0] for line in str(st.diagnose(ds)).splitlines()]
+    assert {"lin/hidden", "p#30", "head"} <= set(rows)
+    many = ds.assign_coords(role=("snapshot", ["hidden"] * 31 + ["output"]))
+    many["dead_rows"][15] = 1.0
+    many["off_zero_live"][15] = np.nan
+    assert any(line.startswith("p#15") and "nan" in line for line in str(st.diagnose(many)).splitlines())
+
+
+def test_layers_without_a_number_have_a_sentence_in_place_of_a_table():
+    ds = layers([np.nan] * 5, np.nan).assign(status=("snapshot", ["missing: no output with one row per node"] * 5))
+    printed = str(st.diagnose(ds))
+    assert "No layer has a number (missing: no output with one row per node)." in printed
+    assert "nan" not in printed
 
 
 def test_one_column_is_not_judged():
@@ -234,10 +327,12 @@ def test_a_model_that_still_trains_is_not_judged(facts, kind):
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
-        ({"scores": given(train_acc=[0.3] * 60)}, "train accuracy 0.3"),
+        ({"scores": given(train_acc=[0.3] * 60)}, "train accuracy 0.3 in the last 6 epochs"),
         ({"scores": given(train_acc=[0.3] * 60), "largest_class": 0.3, "labelled": 100}, "at chance as well"),
-        ({"scores": given(train_acc=[90] * 60), "largest_class": 0.3, "labelled": 100}, "0.9 (largest class 0.3)"),
-        ({"scores": given(val_acc=[0.3] * 60)}, "evaluations"),
+        ({"scores": given(train_acc=[50] * 60), "largest_class": 0.3, "labelled": 100}, "epochs (largest class 0.3)"),
+        ({"scores": given(val_acc=[0.3] * 60)}, "; val_acc 0.3"),
+        ({"scores": given(acc=[0.3] * 60), "largest_class": 0.3, "labelled": 100}, "; acc 0.3"),
+        ({"scores": given(**{"train/acc": [0.3] * 60})}, "train accuracy 0.3 in the last 6 epochs"),
     ],
 )
 def test_scores_say_what_the_verdict_adds(facts, words):

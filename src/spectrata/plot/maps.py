@@ -15,7 +15,7 @@ from spectrata.plot.cells import BINS, LEVEL, RANK_AXIS, Cells, as_components, c
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.align import align
 from spectrata.stats.describe.levels import over
-from spectrata.stats.findings.collapse import places
+from spectrata.stats.findings.collapse import is_layers, places
 
 OCTAVES = (-2, 4)  # powers of two at which colours end
 STEPS = (-3, 3)  # the same for responses, which have two sides
@@ -167,8 +167,8 @@ def layers(
     result, cells, rows, words, at = _states_of(ds, names, hop, bins)
     values = cells.ratio[rows]
     if labels is not None:
-        align(result.ds, labels, ("The layers", "The labels"))
-        other = cells_of(view(labels, "The labels"), EXACT, _bins(bins, result))[at]
+        align(result.ds, labels, ("The layers", "The result given as labels"))
+        other = cells_of(view(labels, "The result given as labels"), EXACT, _bins(bins, result))[at]
         values, words = np.concatenate([values, other.ratio[-1:]]), [*words, "labels"]
     return _draw_states(ax, result, at, cells, values, words, ENERGY)
 
@@ -212,6 +212,8 @@ def _states_of(
     ds: xr.Dataset, names: Iterable[str] | None, hop: Any, bins: int
 ) -> tuple[View, Cells, list[int], list[str], Any]:
     """A result with its energy at a hop, the rows of the snapshots to draw, their names, and the hop."""
+    if is_layers(ds) and "magnitude" not in ds:
+        raise ResultError('The run holds no spectra; watch the model with algorithms="gft" to draw them.')
     result = view(ds)
     if len(result.row_dims) != 1:
         raise ResultError("This picture shows snapshots; give w.over_layers() of a watched model.")

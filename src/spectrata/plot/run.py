@@ -110,7 +110,7 @@ def training(
     lines = said[:4] + ([f"and {len(said) - 4} more"] if len(said) > 4 else [])
     if lines and "model_name" in ds.attrs:
         scored = ", ".join(f"{name} {value:.3g}" for name, value in last_scores(ds).items())
-        lines.insert(0, ds.attrs["model_name"] + (f": {scored}" if scored else ""))
+        lines.insert(0, ds.attrs["model_name"] + (f", last epoch: {scored}" if scored else ""))
     if lines:
         sheet.title("\n".join(lines))
     return sheet.ax
@@ -142,13 +142,22 @@ def _map(ax: Axes, values: xr.DataArray, names: Sequence[str], dim: str) -> None
 
 
 def _scores(ax: Axes, one: xr.Dataset, names: Sequence[str], dim: str) -> None:
+    """Lines of the scores; losses have an axis of their own on the right where there are other scores."""
+    losses = [name for name in names if "loss" in name.lower()]
+    right, lines = ax.twinx() if 0 < len(losses) < len(names) else ax, []
     for name, color in zip(names, style.depth_colors(ax, len(names)), strict=True):
-        there = one[name].notnull().values
+        there, own = one[name].notnull().values, right if name in losses else ax
         look: dict[str, Any] = {"marker": "o" if there.sum() <= 20 else None, "markersize": 3, "linewidth": 1.2}
-        ax.plot(one[dim].values[there], one[name].values[there], color=color, label=style.plain(name), gid=name, **look)
-    ax.set_ylabel("score" if len(names) > 1 else style.plain(names[0]), fontsize=9)
+        look |= {"label": style.plain(name), "gid": name, "color": color}
+        lines += own.plot(one[dim].values[there], one[name].values[there], **look)
+    rest = [name for name in names if right is ax or name not in losses]
+    ax.set_ylabel("score" if len(rest) > 1 else style.plain(rest[0]), fontsize=9)
+    if right is not ax:
+        right.set_ylabel("loss" if len(losses) > 1 else style.plain(losses[0]), fontsize=9)
+        right.spines["right"].set_visible(True)
     if len(names) > 1:
-        ax.legend(fontsize=7.5, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 0.96), ncols=4, borderaxespad=0.1)
+        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 0.96), "ncols": 4}
+        ax.legend(handles=lines, fontsize=7.5, frameon=False, borderaxespad=0.1, **place)
 
 
 def collapse(ds: xr.Dataset, ax: Axes | None = None, *, names: Iterable[str] | None = None) -> Axes:
@@ -194,7 +203,7 @@ def collapse(ds: xr.Dataset, ax: Axes | None = None, *, names: Iterable[str] | N
         look: dict[str, Any] = {"color": color, "linewidth": 1.4, "zorder": 3}
         ax.plot(np.maximum(values, FLOOR), marker=marker, markersize=4.5, label=label, gid=gid, **look)
         if len(low := np.flatnonzero(values < FLOOR)):
-            look |= {"label": f"below {100 * FLOOR:.5f} %", "gid": f"{gid} below", "clip_on": False}
+            look |= {"label": f"below {FLOOR:g}", "gid": f"{gid} below", "clip_on": False}
             ax.plot(low, np.full(len(low), FLOOR), "v", markersize=7, **look)
     if RECENT in layers and layers.sizes["evaluation"] > 1:
         recent = np.maximum(layers[RECENT].transpose("snapshot", "evaluation").values[rows], FLOOR)
@@ -206,7 +215,7 @@ def collapse(ds: xr.Dataset, ax: Axes | None = None, *, names: Iterable[str] | N
     lowest = max(FLOOR, min(smallest / 2, LOWEST))
     ax.set(yscale="log", ylim=(lowest, 1.4), xlim=(-0.6, len(shown) - 0.4))
     style.fit_ticks(ax, shown)
-    style.log_ticks(ax.yaxis, lambda value: f"{100 * value:.6f}".rstrip("0").rstrip(".") + " %")
+    style.log_ticks(ax.yaxis, lambda value: f"{value:g}")
     sheet.name_axes("", "share of the energy\nthat tells nodes apart")
     _levels(ax, {place: rows.index(row) for place, row in places(layers).items() if row in rows}, lowest)
     sheet.legend()
@@ -225,5 +234,5 @@ def _levels(ax: Axes, found: dict[str, int], lowest: float) -> None:
         if place == "last hidden" or len(found) == 1:
             ax.axhspan(lowest, level, color=theme.colors[1], alpha=0.08, zorder=0, linewidth=0)
             box = {"facecolor": theme.paper, "edgecolor": "none", "alpha": 0.75, "pad": 1.0}
-            words = f"collapsed (below {100 * level:.2g} %, the level of a study)"
+            words = f"collapsed (below {level:g}, the level of a study)"
             ax.text(-0.55, level / 1.15, words, va="top", color=theme.ink, fontsize=8, bbox=box, zorder=4)

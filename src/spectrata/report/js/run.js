@@ -43,7 +43,7 @@ function runChart(mode, measure) {
   const ticks = thin(passes.length, room < 600 ? 5 : 8);
   for (const at of ticks) draw("text", svg, { x: left + (at + 0.5) * wide, y: bottom + 15, "text-anchor": "middle" }, String(mode.at[passes[at]]));
   draw("text", svg, { x: (left + right) / 2, y: bottom + 31, "text-anchor": "middle" }, DATA.run.time);
-  draw("text", svg, { x: left, y: 14 }, `${measure.title}: dark ${shortNumber(measure.log ? measure.log[0] : ends[0])}, light ${shortNumber(measure.log ? measure.log[1] : ends[1])}`);
+  draw("text", svg, { x: right, y: 14, "text-anchor": "end" }, `${room < 600 ? "" : `${measure.title}: `}dark ${shortNumber(measure.log ? measure.log[0] : ends[0])}, light ${shortNumber(measure.log ? measure.log[1] : ends[1])}`);
   if (scores) scoreLines(svg, left, right, bottom + 42, mode);
   return svg;
 }

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 MEASURE = "off_zero_live"
 CONTROL = f"{MEASURE}_control"  # of the same layers without messages
 RECENT, CONTROL_RECENT = f"{MEASURE}_recent", f"{CONTROL}_recent"  # of both at the last evaluations
-LEGEND = """off_zero_live: share that varies between nodes (only this has a level);
-r: of neighbours; rank: effective rank of the vectors, not of their directions."""
+LEGEND = """off_zero_live: share that varies between live nodes, whose vector is not zero
+(only this has a level); r: of neighbours, zero vectors included;
+rank: effective rank of the vectors as they are; zero: share of zero vectors."""
 MOST_ROWS = 28  # of the table of layers; of more, those in the middle are left out
 RECENT_PASSES = 5  # evaluations at the end of a run that say whether a verdict holds
 MARGIN = 5.0  # how many times the layer's value the control must be before messages are the cause
@@ -44,7 +45,7 @@ FAILURES = ("collapsed", "dead", "not_finite")
 SHOWN = {
     "collapsed": "COLLAPSED",
     "not_collapsed": "not collapsed",
-    "dead": "DEAD, the vectors of all nodes are zero",
+    "dead": "DEAD",
     "not_finite": "NOT FINITE",
     "training": "training, not judged",
 }
@@ -55,6 +56,12 @@ STILL = 0.05  # change of the loss between the last two tenths, of its total cha
 MEDIAN_ERROR = 1.25  # standard error of a median in those of a mean, of normal values: the root of pi / 2
 FEWEST = 30  # losses from which on their course is read: three in each tenth
 POOR = 0.5  # training accuracy, from the largest class (0) to 1, below which a model has not learned its training nodes
+GOOD = 0.9  # from here on it fits them, as in the study
+DIVERGED = 2.0  # times its start that the loss ends at
+MANY_ZERO = 0.5  # share of zero vectors from which on a line names it
+# Share of zero vectors from which on a layer is dead: off_zero_live then describes less than 5 % of the nodes, and all
+# others have one vector. Models that learned their training nodes had at most .47 (docs/activations.md, "Dead layers").
+DEAD = 0.95
 
 
 class Level(NamedTuple):
@@ -97,33 +104,40 @@ class Verdict:
     cause: str = ""  # of a collapse, where there was a control: MESSAGES, COLLAPSED_TOO or UNSETTLED
     ending: Ending = ENDED
     scores: str = ""  # what the scores given to w.step add
+    progress: float = float("nan")  # training accuracy by them, from the largest class (0) to 1
     rank: float = float("nan")  # effective rank
     dead: float = float("nan")  # share of the nodes whose vector is zero
 
     @property
     def failed(self) -> bool:
-        """Whether ``spectrata check`` fails on it."""
-        return self.kind in FAILURES
+        """Whether ``spectrata check`` fails on it: not where the model has learned its training nodes all the same."""
+        return self.kind in FAILURES and not (self.progress >= POOR and (self.kind == "collapsed" or self.dead < 1))
 
     @property
     def facts(self) -> dict[str, Any]:
         """The verdict as one row of a table."""
-        names = ("snapshot", "value", "level", "agreeing", "evaluations", "control", "cause", "text")
+        names = ("snapshot", "value", "level", "agreeing", "evaluations", "control", "cause", "dead", "failed", "text")
         return {"kind": self.kind, "hop": 1, "column": None} | {name: getattr(self, name) for name in names}
 
     @property
     def text(self) -> str:
         """The verdict in one line."""
-        place, times = " (outputs)" if self.place == OUTPUTS else "", f"{self.agreeing} of {self.evaluations}"
+        place, other = " (outputs)" if self.place == OUTPUTS else "", self.evaluations - self.agreeing
         said = f"{_spelled(self.snapshot)}{place}: {SHOWN[self.kind]}"
         if self.kind in SIGNS:
-            said += f" {self.value:.2g} {SIGNS[self.kind]} {self.level:g} at {times} evaluations"
+            side = "above" if self.kind == "collapsed" else "below"
+            times = f"now, {side} it at {other}" if other else f"at {self.agreeing}"
+            said += f" {self.value:.2g} {SIGNS[self.kind]} {self.level:g} {times} of {self.evaluations} evaluations"
         said += f" ({self.ending.reason})" if self.ending.reason else ""
+        if self.dead > MANY_ZERO:
+            said += f"{',' if self.kind == 'dead' else ';'} {100 * self.dead:.3g} % of its vectors are zero"
         if self.cause:
             words = {MESSAGES: "so messages are the cause", UNSETTLED: "cause not settled"}
             why = "too" if self.cause == COLLAPSED_TOO else f"{self.control:.2g}, {words[self.cause]}"
             said += f"; control without messages: {why}"
         said += f"; {self.scores}" if self.scores else ""
+        if self.kind in FAILURES and not self.failed:
+            said += ", so the model still tells classes apart" + " by small differences" * (self.kind == "collapsed")
         return said + (f" ({self.ending.unchecked})" if self.ending.unchecked else "")
 
     def explain(self) -> str:
@@ -132,7 +146,7 @@ class Verdict:
             why = "The levels hold for evaluations at the end of training."
             said = {
                 "not_finite": "has NaN or infinite values: the model diverged. Look at the learning rate first.",
-                "dead": "gives every node a zero vector: nothing behind it can tell nodes apart.",
+                "dead": f"gives {100 * self.dead:.3g} % of the nodes a zero vector: nothing behind tells them apart.",
                 "training": f"is not judged: {self.ending.reason}. {why} {self.ending.advice}",
             }
             return f"{self.snapshot} {said[self.kind]}"
@@ -161,7 +175,7 @@ class Verdict:
             UNSETTLED: f"is not {rule} evaluations, so it is not settled whether messages are the cause.",
         }[self.cause]
         limit = "The weights were trained with messages; a network trained without them was not compared."
-        advice = f" {REMEDY}" if self.cause == COLLAPSED_TOO else ""
+        advice = f" {REMEDY}" if self.cause == COLLAPSED_TOO and self.failed else ""
         return f"Without messages the same weights give {self.control:.3g}, which {said} {limit}{advice}"
 
 
@@ -179,27 +193,27 @@ def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> tuple[lis
         raise OptionError("Only layers of a watched model are judged; give w.over_layers().")
     ds = ds if control is None else _with_control(ds, control)
     ending, broken, judged = ending_of(ds), _broken(ds), places(ds)
-    scores, is_poor = accuracy_words(ds)
+    scores, progress = accuracy_words(ds)
     rows = dict.fromkeys(list(broken)[:1], "") | {row: place for place, row in judged.items()}
-    found, notes = [], []
+    found, notes = [], _divergence(ds)
     for row, place in rows.items():
         one = ds.isel(snapshot=row)
         name = str(one["snapshot"].item())
         if row in broken:
-            said = scores if place else ""  # of the judged layers
-            found.append(Verdict(broken[row], name, place, scores=said, dead=float(one["dead_rows"])))
+            value, dead = float(one[MEASURE]), float(one["dead_rows"])
+            found.append(Verdict(broken[row], name, place, value, dead=dead, scores=scores, progress=progress))
         elif "width" in one.coords and one["width"] == 1:
             notes.append(f"{name}: one column has no directions, and is not judged.")
         elif not np.isnan(one[MEASURE]):
-            found.append(_judge(one, name, place, ending, scores))
+            found.append(_judge(one, name, place, ending, scores, progress))
     level, hit, *_ = LEVELS[LAST_HIDDEN]
     low = np.flatnonzero((ds[MEASURE].values < level) & _is_state(ds))
     if len(low) and low[0] < judged.get(LAST_HIDDEN, 0):
         name, value = _spelled(str(ds["snapshot"].values[low[0]])), float(ds[MEASURE][low[0]])
         notes.append(f"First below {level:g}: {name}, {value:.2g} (described, not judged).")
-    if found and all(one.kind == "not_collapsed" for one in found):
+    if found and all(one.kind == "not_collapsed" for one in found) and not (progress >= GOOD or _divergence(ds)):
         usual = f"A model can fail without collapse: {100 - 100 * hit:.0f} % of the study's failed models did."
-        notes += OPTIMISATION if is_poor else [usual]
+        notes += OPTIMISATION if progress < POOR else [usual]
     return found, notes
 
 
@@ -209,7 +223,7 @@ def _is_state(ds: "xr.Dataset") -> np.ndarray:
     return np.isin(roles, ["hidden" if "hidden" in roles else "layer", "output"])
 
 
-def _judge(one: "xr.Dataset", name: str, place: str, ending: Ending, scores: str) -> Verdict:
+def _judge(one: "xr.Dataset", name: str, place: str, ending: Ending, scores: str, progress: float) -> Verdict:
     value, level = float(one[MEASURE]), LEVELS[place].level
     recent = one[RECENT].values if RECENT in one and one.sizes["evaluation"] else np.array([value])
     kind = "training" if ending.reason else "collapsed" if value < level else "not_collapsed"
@@ -217,10 +231,9 @@ def _judge(one: "xr.Dataset", name: str, place: str, ending: Ending, scores: str
         scores += " as well"
     agreeing = int(np.sum((recent < level) == (value < level)))
     cause = _cause(one, recent, level) if kind == "collapsed" else ""
-    beside = {"control": CONTROL, "rank": "effective_rank", "dead": "dead_rows"}
-    facts: dict[str, Any] = {field: float(one.get(measure, np.nan)) for field, measure in beside.items()}
-    facts |= {"cause": cause, "ending": ending, "scores": scores}
-    return Verdict(kind, name, place, value, level, agreeing, len(recent), **facts)
+    control, rank, dead = (float(one.get(other, np.nan)) for other in (CONTROL, "effective_rank", "dead_rows"))
+    facts: dict[str, Any] = {"control": control, "cause": cause, "ending": ending, "rank": rank, "dead": dead}
+    return Verdict(kind, name, place, value, level, agreeing, len(recent), scores=scores, progress=progress, **facts)
 
 
 def _cause(one: "xr.Dataset", recent: np.ndarray, level: float) -> str:
@@ -285,35 +298,41 @@ def _broken(ds: "xr.Dataset") -> dict[int, str]:
     if "status" in ds:
         words = ds["status"].transpose("snapshot", ...).values.reshape(len(dead), -1)[:, 0].astype(str)
         lost = np.char.startswith(words, "undefined: NaN")
-    rows = np.flatnonzero((ds["role"].values != "input") & (lost | (dead == 1))).tolist()
-    return {row: "dead" if dead[row] == 1 else "not_finite" for row in rows}
+    gone = dead >= (1.0 if ending_of(ds).reason else DEAD)  # dropout makes vectors zero, and training may revive some
+    rows = np.flatnonzero((ds["role"].values != "input") & (lost | gone)).tolist()
+    return {row: "dead" if gone[row] else "not_finite" for row in rows}
 
 
 def layer_table(ds: "xr.Dataset") -> str:
-    """Measures of the hidden states and the outputs as a text table of at most 80 columns, control beside."""
+    """Measures of the hidden states, the outputs and the judged layers, at most 80 columns wide, control beside."""
     heads = {MEASURE: MEASURE, CONTROL: "control", "r": "r", "r_control": "r control", "effective_rank": "rank"}
-    known = ds[[name for name in heads if name in ds]].isel(snapshot=_is_state(ds))
+    heads, wide = heads | {"dead_rows": "zero"}, {MEASURE: 14, "effective_rank": 7, "dead_rows": 8}
+    judged = {*list(_broken(ds))[:1], *places(ds).values()}
+    shown = sorted(judged.union(np.flatnonzero(_is_state(ds)).tolist()))
+    if "status" in ds and np.isnan(ds["dead_rows"].values[shown]).all():
+        return f"No layer has a number ({ds['status'].isel(snapshot=shown[-1]).values.ravel()[0]})."
+    known = ds[[name for name in heads if name in ds]].isel(snapshot=shown)
     labels = [str(name) for name in known["snapshot"].values]
     width = min(21, max(map(len, [*labels, "layer"])))
 
     def line(label: str, cells: Iterable[str]) -> str:
         label = label if len(label) <= width else f"...{label[3 - width :]}"
-        wide = (14 if name == MEASURE else 11 for name in known)
-        return label.ljust(width) + "".join(cell.rjust(size) for cell, size in zip(cells, wide, strict=True))
+        sizes = (wide.get(str(name), 10) for name in known)
+        return label.ljust(width) + "".join(cell.rjust(size) for cell, size in zip(cells, sizes, strict=True))
 
     rows = zip(labels, *(known[name].values.tolist() for name in known), strict=True)
     lines = [line(label, (f"{value:.3g}" for value in values)) for label, *values in rows]
     if len(lines) > MOST_ROWS:
         half = MOST_ROWS // 2
-        lines[half:-half] = [f"... {len(lines) - MOST_ROWS} more layers, in w.over_layers()"]
+        kept = [one for row, one in zip(shown[half:-half], lines[half:-half], strict=True) if row in judged]
+        lines[half:-half] = [*kept, f"... {len(lines) - MOST_ROWS - len(kept)} more layers, in w.over_layers()"]
     return "\n".join([line("layer", (heads[str(name)] for name in known)), *lines, LEGEND])
 
 
 def scores_of(ds: "xr.Dataset") -> dict[str, np.ndarray]:
     """The finite scores given to ``w.step``, by name, in the order of their epochs."""
-    given = json.loads(ds.attrs.get("scores", "{}"))
-    known = {name: np.array(values, dtype=float) for name, values in given.items() if name != "epoch"}
-    return {name: values[np.isfinite(values)] for name, values in known.items()}
+    known = {name: np.array(one, dtype=float) for name, one in json.loads(ds.attrs.get("scores", "{}")).items()}
+    return {name: one[np.isfinite(one)] for name, one in known.items() if name != "epoch"}
 
 
 def ending_of(ds: "xr.Dataset") -> Ending:
@@ -352,17 +371,35 @@ def _is_held_out(name: str) -> bool:
     return any(word in name.lower() for word in ("val", "test"))
 
 
-def accuracy_words(ds: "xr.Dataset") -> tuple[str, bool]:
-    """Describe the median training accuracy of the last tenth of the epochs, beside that of always naming the largest
-    class where labels are known; and tell whether it is poor."""
-    own = (one for name, one in scores_of(ds).items() if "acc" in name.lower() and not _is_held_out(name))
-    values = next(own, np.empty(0))
-    if not len(values):
-        return "", False
-    accuracy = float(np.median(values[-max(1, len(values) // 10) :]))
+def accuracy_words(ds: "xr.Dataset") -> tuple[str, float]:
+    """Describe the median training accuracy of the last tenth of the epochs, and give it from the largest class to 1.
+
+    Where labels are known, it stands beside that of always naming the largest class; else the progress is known where
+    it would be poor or good in any case. Accuracies not called that of training keep their names and decide nothing.
+    """
+    known = scores_of(ds).items()
+    ends = {name: one[-max(1, one.size // 10) :] for name, one in known if "acc" in name.lower() and one.size}
+    own = [name for name in ends if "train" in name.lower() and not _is_held_out(name)]
+    if not own:
+        return ", ".join(f"{name} {np.median(last):.2g}" for name, last in ends.items()), float("nan")
+    accuracy, epochs = float(np.median(ends[own[0]])), len(ends[own[0]])
     accuracy = accuracy / 100 if accuracy > 1 else accuracy
-    share, count = ds.attrs.get("largest_class", 0.0), ds.attrs.get("labelled")
-    words = f"train accuracy {accuracy:.2g}" + (f" (largest class {share:.2g})" if share and count else "")
-    if share and count and accuracy <= share + 2 * np.sqrt(share * (1 - share) / count):
-        words = AT_CHANCE
-    return words, accuracy < share + POOR * (1 - share)
+    words = f"train accuracy {accuracy:.2g}" + f" in the last {epochs} epochs" * (epochs > 1)
+    share, count = ds.attrs.get("largest_class", 0.0), ds.attrs.get("labelled", 0)
+    if not (share and count):
+        return words, float("nan") if POOR <= accuracy < GOOD else accuracy
+    # Two standard errors of guesses. The largest class alone is named without error, and guesses that also name others
+    # lose by it: with a large class it takes less than that to exceed its share twice their standard error.
+    margin = 2 * np.sqrt(share * (1 - share) / count)
+    margin *= min(1.0, margin / max(2 * share - 1, margin, 1e-12))
+    by_chance = accuracy <= share + max(margin, 1 / count)
+    return AT_CHANCE if by_chance else f"{words} (largest class {share:.2g})", (accuracy - share) / (1 - share + 1e-12)
+
+
+def _divergence(ds: "xr.Dataset") -> list[str]:
+    """A note where the loss of training ended far above its start."""
+    for name, values in scores_of(ds).items():
+        last = np.median(values[-max(1, len(values) // 10) :]) if len(values) >= 10 else -np.inf
+        if "loss" in name.lower() and not _is_held_out(name) and last > DIVERGED * values[0] > 0:
+            return [f"The {name} ended at {last:.3g}, above its start {values[0]:.3g}: the training diverged."]
+    return []

@@ -161,7 +161,9 @@ def with_recent(one: "xr.Dataset", run: "xr.Dataset") -> "xr.Dataset":
     cells, times = cells.sel(layer=one["snapshot"].values).transpose("layer", ..., time), run[time].values
     own, now = cells[MEASURE].sel(mode=mode).values, one.attrs[f"pass_{time}"]
     seen = np.isfinite(own).any(axis=0) & (times <= now)
-    late = np.flatnonzero(seen & (2 * times >= times[0] + now))[-RECENT_PASSES:]
+    first = run.attrs.get("first_time", times[0])  # of the run that this pass belongs to
+    first = first if first <= now else times[0]
+    late = np.flatnonzero(seen & (times >= first) & (2 * times >= first + now))[-RECENT_PASSES:]
     words, dims = f"{MEASURE} at the last passes of this mode", ("snapshot", "evaluation")
     one = one.assign_coords(evaluation=("evaluation", times[late], {"long_name": time}))
     one = one.assign({RECENT: (dims, own[:, late], {"long_name": words})})
@@ -242,6 +244,8 @@ def as_grid(ds: "xr.Dataset") -> "xr.Dataset":
         along["mode"] = modes
     else:
         rows, ds = rows.isel(mode=0), ds.assign_attrs(pass_mode=modes[0])
+    if "first_step" in ds.attrs and (own := ds["step"].values >= ds.attrs["first_step"]).any():
+        ds = ds.assign_attrs(first_time=int(ds[time].values[own].min()))  # an earlier run has the passes before
     spread = [name for name in ds.data_vars if "snapshot" in ds[name].dims]
     out = ds.drop_vars([name for name in ds.coords if "snapshot" in ds[name].dims]).isel(snapshot=rows)
     if (rows < 0).any():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.core.spectra import refuse_graph_arguments
-from spectrata.errors import SpectrataError
+from spectrata.errors import OptionError, SpectrataError
 from spectrata.inputs.readers.arrays import is_dataset
 from spectrata.stats.findings.collapse import is_layers, layer_table, verdicts
 from spectrata.stats.findings.finding import Finding, Findings
@@ -25,7 +25,10 @@ LEAST_NODES = 50  # for the five nodes
 MOST_NAMED = 20  # columns of which single nodes and weak hops are named
 KINDS = {"r": {1: "alike", -1: "unlike"}, "smooth": {1: "smooth"}, "rough": {1: "rough"}, "main_divide": {1: "coarse"}}
 COMPLETE = "At {} every node with a pair is paired with every other: r is the same for every signal."
-BATCHES = "Mini-batches are described, not judged: the levels of collapse were chosen on whole graphs."
+BATCHES = (
+    "Layers are described, not judged: the levels hold for one whole graph, and watch",
+    "was given none. To judge a model of one graph, give it: watch(model, data).",
+)
 NO_P = "r of {} has no p: message passing makes neighbours alike."
 
 
@@ -82,6 +85,8 @@ def diagnose(
     >>> sorted(st.diagnose(graph, blocks, hops=1).kinds), sorted(st.diagnose(graph, noise, hops=1).kinds)
     (['alike', 'chance', 'coarse', 'smooth'], ['chance'])
     """
+    if hasattr(graph, "over_layers"):
+        raise OptionError("diagnose takes the layers of a watched model: st.diagnose(w.over_layers()).")
     if is_dataset(graph):
         refuse_graph_arguments("A result", hops=hops, weights=weights)
         if control is not None or is_watched(graph):
@@ -99,7 +104,7 @@ def is_watched(ds: Any) -> bool:
 def _of_layers(ds: Any, control: Any) -> Findings:
     if ds.attrs.get("kind") == "mini-batches":
         lines = layer_table(ds).splitlines() if ds.attrs.get("snapshot_kind") == "layers" else []
-        return Findings(notes=[BATCHES, *lines])
+        return Findings(notes=[*BATCHES, *lines])
     layers = layers_of(ds)
     found, notes = verdicts(layers, control)
     rows = [Finding(one.kind, one.text, 1, one.snapshot, value=one.value) for one in found]

@@ -18,7 +18,7 @@ from spectrata.errors import NodeCountError, OptionError, SignalTypeError, Signa
 from spectrata.inputs.graphs import Graph, as_graph, as_pairs
 from spectrata.inputs.labels import coded, label_values
 from spectrata.inputs.numbers import one_of, whole
-from spectrata.inputs.readers.signal_objects import is_missing
+from spectrata.inputs.readers.signal_objects import attribute, is_missing
 from spectrata.inputs.signals import as_signal
 from spectrata.results.notebook import html_table
 from spectrata.stats.cross_validation import FOLDS, Scores, Target, corrected_error, cross_validate
@@ -31,7 +31,7 @@ MOST_TRAINED = 10_000  # training nodes that are used
 DIRECTIONS = 128  # singular directions of the features
 LEAST_PER_CLASS = 10  # training nodes below which there is no headline
 AFFORDABLE = 2e9  # numbers read in one pass of all models of a repeat; about half a minute on one core
-LEGEND = "S: mean over neighbours as in a GCN; rewired: score on graphs of equal degrees."
+LEGEND = "S: neighbours' sum, weighted as in a GCN; rewired: score at equal degrees."
 PER_EDGE = 450  # numbers that take as long as an edge of one graph, rewired and multiplied with features
 MODELS = {  # the families, from the simplest
     NO_GRAPH: "A model without a graph (MLP) fits.",
@@ -88,7 +88,7 @@ class Probe:
             chance = 0.5 if name == "AUC" else 0.0
             if self.alone.mean() - 2 * corrected_error(self.alone) <= chance:
                 said = f"features alone reach {name} {alone} (chance {chance})"
-                return f"Nothing found that predicts: {said}, and no view is shown to add to it."
+                return f"Nothing found that predicts by a linear model: {said}, and no view is shown to add to it."
             more = f"; choosing among the views adds {self.gain:+.2f} +- {_number(self.gain_error)}"
             more = ", and no view is shown to do better" if self.best == ALONE else more
             return f"No gain found: features alone reach {name} {alone}{more}. {advice}"
@@ -110,7 +110,7 @@ class Probe:
             lines.append(cells + f"{row.gain:>+8.2f}{_number(row.rewired):>9}".rstrip())
         return "\n".join([*lines, LEGEND, "", *(fill(note, 80) for note in self.notes)])
 
-    __repr__ = __str__
+    __repr__ = explain = __str__
 
     def _repr_html_(self) -> str:
         table = self.to_frame().replace({np.nan: ""})
@@ -146,7 +146,7 @@ def probe(
         transductive.
     labels : array, mapping, Series, or the name of a node attribute
         Classes (text, whole numbers, truth values) or numbers. Only the labels of training nodes are read.
-    train : sequence of nodes or boolean mask, optional
+    train : sequence of nodes, boolean mask, or the name of a node attribute that is one, optional
         The training nodes; by default all that have a label.
     task : {"auto", "classification", "regression"}
         "auto": regression where a training label is not a whole number, a text or a truth value.
@@ -290,6 +290,9 @@ def _training(labels: Any, train: Any, graph: Graph, task: str, seed: int) -> tu
     else:
         found = coded(own)
         target = Target(found.codes, found.classes)
+        count = int((numbers == -1).sum()) if train is None and numbers is not None and len(found.classes) > 2 else 0
+        if count:
+            note = f"-1 is a class of {count:,} nodes; give train= or missing values where it means no label. {note}"
     if len(np.unique(target.values)) < 2:
         what = "number" if target.classes is None else "class"
         raise OptionError(f"All training nodes have one {what}; a probe needs two or more.")
@@ -302,7 +305,11 @@ def _labelled_rows(values: Sequence[Any]) -> np.ndarray:
 
 
 def training_rows(train: Any, graph: Graph) -> np.ndarray:
-    """Find rows of the training nodes, ascending: from a mask, or from the nodes' names."""
+    """Find rows of the training nodes, ascending: from a mask, an attribute that is one, or from the nodes' names."""
+    if isinstance(train, str):
+        train = np.asarray(attribute(train, graph.attributes or {}))
+        if train.dtype != bool:
+            raise OptionError("train names a node attribute that is not a mask of true and false values.")
     train = train.detach().cpu().numpy() if hasattr(train, "detach") else train
     given = np.array(list(train)) if isinstance(train, (set, frozenset)) else np.asarray(train)
     if given.dtype == bool:

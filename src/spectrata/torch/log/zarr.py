@@ -176,6 +176,8 @@ class ZarrLog:
         labels: dict[int, int] = {}
         for line in self._lines():
             facts |= line.get("facts", {})
+            if isinstance(line.get("begins"), int):
+                scores = {epoch: one for epoch, one in scores.items() if epoch < line["begins"]}
             rows += [Row(**row) for row in line.get("rows", ()) if _is_row(row)]
             if isinstance(line.get("epoch"), int):
                 labels |= dict.fromkeys(line.get("steps", ()), line["epoch"])
@@ -185,7 +187,8 @@ class ZarrLog:
             self.write(labelled(measures_of(rows, facts.get("graph_hash") == "").assign_attrs(facts), labels))
         if labels or rows:
             epochs = max((*labels.values(), *scores), default=-1) + 1
-            self.finish(labels, {"scores": scores_json(scores), "epochs": epochs})
+            begins = {"first_step": facts["first_step"]} if "first_step" in facts else {}
+            self.finish(labels, {"scores": scores_json(scores), "epochs": epochs} | begins)
         self.journal.unlink(missing_ok=True)
 
     def _lines(self) -> Iterator[dict[str, Any]]:

@@ -52,6 +52,7 @@ class Listener:
     silent: int = 0  # passes in which no hook of a layer ran
     root_seen: bool = False  # whether anybody calls the model itself
     problems: list[str] = field(default_factory=list)
+    _sized: bool = False  # whether outputs of another size were noted
     _looked: bool = False  # whether edge weights that are ignored were looked for
     _forced: tuple[str, Call] | None = None  # mode of the next pass, and where its graph is
     _input: tuple[Seen, torch.Tensor] | None = None
@@ -245,11 +246,12 @@ class Listener:
             return
         returned = None if output is None else node_rows(output, current.n_nodes)
         current.ends(returned, own_end=output is None)
-        if not set(current.layers) - {INPUT} and current.shapes:  # a graph of another size
+        if not set(current.layers) - {INPUT} and current.shapes and not self._sized:  # a graph of another size
+            self._sized = True
             shapes = ", ".join(map(str, sorted(current.shapes)[:3]))
             self.note(
                 f"no watched layer gave one row per node: the graph has {current.n_nodes} nodes, and outputs have the "
-                f"shapes {shapes}; give watch the graph that the model is called with"
+                f"shapes {shapes}; give watch the graph that the model is called with, or for sampled batches none"
             )
         self.overhead.recorded += self._forced is None  # extra passes are counted where they are made
         self.sink(current)

@@ -131,6 +131,7 @@ class Recorder:
         self.scores: dict[int, dict[str, float]] = {}
         self.undefined: dict[str, list[int]] = {}  # by layer: rows, and those with NaN or infinite values
         self.next_step = 0
+        self.last_epoch: int | None = None  # of a log that is continued; -1: without labels
         self._waiting: list[Row] = []
         self.lowest = 1.0  # off_zero_live of the last pass, over its layers
         self._held = self._since = 0  # bytes of copies that wait, passes since the last flush
@@ -279,6 +280,8 @@ class Recorder:
         if found is not None:
             self.next_step = max(self.next_step, int(found["step"].values.max(initial=-1)) + 1)
             self.scores = read_scores(found)
+            self.last_epoch = int(found["epoch"].values.max(initial=-1))
+            self.facts |= {name: found.attrs[name] for name in ("first_step",) if name in found.attrs}
 
     def attributes(self) -> dict[str, Any]:
         """Attributes that two runs must share to write to one log."""
@@ -342,7 +345,8 @@ class Recorder:
             self._pieces = [join(self._pieces)]
             ds = self._pieces[0]
         else:
-            raise ResultError("Nothing was recorded; run a forward pass of the watched model first.")
+            words = "run a forward pass of the watched model inside `with watch(model, data) as w:`, then read w"
+            raise ResultError(f"Nothing was recorded; {words}.")
         return labelled(ds, self.labels).assign_attrs(self.facts | {"scores": scores_json(self.scores)})
 
     def over_layers(self, step: int | None = None, mode: str | None = None) -> "xr.Dataset":
@@ -371,7 +375,7 @@ class Recorder:
         import spectrata
 
         if self.graph is None:
-            raise ResultError("Mini-batches have no one graph to draw a page of; use table() or a log instead.")
+            raise ResultError("A page needs one graph: watch(model, data). For mini-batches use table() or a log.")
         from spectrata.stats.verbs.profile import Profile, profile
 
         words.setdefault("name", self.facts.get("model_name", "activations"))

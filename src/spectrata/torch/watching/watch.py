@@ -4,6 +4,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -110,7 +111,7 @@ class Watch(Recorder):
         self._evaluated = {"eval": -1, "control": -1}  # the same, up to the last pass of each mode
         self._label_first: bool | None = None
         self._last_label: int | None = None
-        self._seen_step = self.listener.next_step
+        self._seen_step = self._first_step = self.listener.next_step
         self._started: float | None = None
 
     # ---- the block
@@ -138,6 +139,8 @@ class Watch(Recorder):
                     f"evaluate={self.evaluate} counts calls of w.step, and there was none: one evaluation"
                 )
         self.listener.detach()
+        if self._last_label is None and self.listener.next_step > self._first_step:
+            self._begin(-1, self.listener.note)
         self._count_epochs()
         try:
             with self.overhead.counting_rest():
@@ -170,15 +173,21 @@ class Watch(Recorder):
         epoch : int, optional
             By default they count from 0.
         **scores
-            Numbers of this epoch, such as ``train_acc=0.81, loss=0.4``. They are variables of ``w.dataset``, and a
-            verdict reads from them whether training has ended.
+            Numbers of this epoch, such as ``train_acc=0.81, loss=0.4``. They are variables of ``w.dataset``. A verdict
+            reads from them whether training has ended, and from ``train_acc`` what the model has learned.
         """
         if not self.listener.root_seen:
             self.listener.end()  # where nobody calls the model itself, this is where a pass ends
         if self._label_first is None:
             self._label_first = self.listener.next_step == self._seen_step and not self.listener.calls
+        if isinstance(epoch, Mapping):
+            raise OptionError(
+                "w.step takes scores by name, such as w.step(loss=0.4, train_acc=0.81), or w.step(**scores)."
+            )
         if epoch is None:
             epoch = 0 if self._last_label is None else self._last_label + 1
+        if self._last_label is None:
+            self._begin(int(epoch), lambda words: warn(f"{words}."))
         again, self._last_label = epoch == self._last_label, int(epoch)
         if not again and self.listener.calls > self._calls:  # an epoch has ended
             self._steps, self._calls = self._steps + 1, self.listener.calls
@@ -191,6 +200,21 @@ class Watch(Recorder):
             self._seen_step = self.listener.next_step
         self._epoch = int(epoch) if self._label_first else None
         self._count_epochs()
+
+    def _begin(self, epoch: int, say: Callable[[str], None]) -> None:
+        """The first label of this block: a log whose epochs begin anew holds another run, whose passes do not count."""
+        last, self.last_epoch = self.last_epoch, None
+        if last is None or self.log is None or epoch > max(last, 0):
+            return
+        self.facts["first_step"] = self._first_step
+        self.scores = {known: one for known, one in self.scores.items() if known < epoch}
+        line = {"facts": {"first_step": self._first_step}, "begins": epoch}
+        self._guarded(partial(self.log.note, line))
+        held = f" up to epoch {last}" if last >= 0 else ""
+        say(
+            f"{self.log.path} holds an earlier run{held}: the passes of this run are appended, and verdicts count them "
+            "alone; give each run a log of its own, or continue the epochs"
+        )
 
     def record(self, layers: Mapping[str, torch.Tensor], **given: Any) -> None:
         """Record tensors by hand, as one pass: for anything without a module; see :meth:`Recorder.record`."""
