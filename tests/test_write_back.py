@@ -161,3 +161,18 @@ def test_texts_are_categories_of_objects():
     table = data.uns["spectrata_rank_columns"]["table"]
     for column in (data.var["spectrata_verdict"], data.obs["spectrata_verdict"], table["column"], table["status"]):
         assert column.cat.categories.dtype == object
+
+
+def test_values_of_an_earlier_call_are_taken_out():
+    graph, data, values = nx.path_graph(24), tissue(), np.random.default_rng(0).normal(size=24)
+    graph.nodes[0]["spectrata_note"] = "mine"
+    st.local(graph, values, weights=False, write=True, draws=39)
+    st.local(graph, values, weights=False, given=None, write=True, draws=39)
+    assert "spectrata_q" in graph.nodes[0]
+    assert "spectrata_note" in graph.nodes[0]
+    assert "spectrata_q_given" not in graph.nodes[0]
+    st.local(data, ["flat", "grad"], write=True, draws=39)
+    st.rank_columns(data, hops=1, write=True, draws=39)
+    st.local(data, "grad", given=None, write=True, draws=39)
+    assert {name for name in data.obs if "grad" in name or "flat" in name or "given" in name} == set()
+    assert "spectrata_q_given" in data.var

@@ -21,7 +21,7 @@ from spectrata.errors import (
     shown,
     warn,
 )
-from spectrata.inputs.readers.arrays import is_sparse, is_tensor, require_rows, to_numpy
+from spectrata.inputs.readers.arrays import is_sparse, is_tensor, module, require_rows, to_numpy
 from spectrata.inputs.readers.files import listed
 from spectrata.inputs.readers.raw import RawGraph, kind
 
@@ -98,11 +98,28 @@ def edge_weights(raw: RawGraph, weights: Any) -> np.ndarray | None:
         return _numbers(raw, values, what)
     if raw.form == "matrix":
         matrix, n = weights.tocsr() if is_sparse(weights) else to_numpy(weights), raw.n_nodes
+        if hasattr(weights, "columns") and not ([*weights.index] == [*weights.columns] == [*(raw.names or range(n))]):
+            words = "has other names on its rows or columns than the adjacency matrix, or another order"
+            raise OptionError(f"{argument('weights')} {words}; bring it to the matrix's, or give an array.")
         if matrix.shape != (n, n):
             shape = f"has shape {tuple(matrix.shape)}, the adjacency matrix {(n, n)}"
             raise OptionError(f"{argument('weights')} {shape}; give weights of its shape.")
         weights = np.asarray(matrix[raw.edges[:, 0], raw.edges[:, 1]]).ravel()
+    elif module(weights) == "pandas" and weights.index.tolist() != list(range(len(weights))):
+        weights = _by_edge(raw, weights)
     return _numbers(raw, weights, argument("weights"))
+
+
+def _by_edge(raw: RawGraph, weights: Any) -> list[Any]:
+    """The weights of a Series by the edges in its index, in either direction."""
+    held, names = weights.to_dict(), range(raw.n_nodes) if raw.names is None else raw.names
+    ends = [(names[tail], names[head]) for tail, head in raw.edges.tolist()]
+    lacking = [pair for pair in ends if pair not in held and pair[::-1] not in held]
+    if lacking or len(held) < len(weights) or not {*held} <= {*ends, *(pair[::-1] for pair in ends)}:
+        words = f"{argument('weights')} is a {type(weights).__name__} whose index does not name every edge once"
+        example = f"{shown(lacking[0][0])} to {shown(lacking[0][1])} is missing; " if lacking else ""
+        raise OptionError(f"{words}; {example}use pairs of nodes, or .to_numpy() to go by the order of edges.")
+    return [held[pair if pair in held else pair[::-1]] for pair in ends]
 
 
 def _numbers(raw: RawGraph, values: Any, what: str) -> np.ndarray:

@@ -179,6 +179,20 @@ def has_names(columns: Sequence[Any] | None) -> bool:
     return stems != {""} and (len(columns) == 1 or len(stems) > 1 or not consecutive)
 
 
+def aligned(values: Any, columns: Sequence[Any] | None, like: Sequence[Any] | None) -> Any:
+    """Values (..., d) with their columns in the order of other names; what has no names goes by its places."""
+    if columns is None or like is None or len(columns) == 1 or [*columns] == [*like]:
+        return values
+    own, wanted = [str(name) for name in columns], [str(name) for name in like]
+    if sorted(own) == sorted(wanted):
+        return values[..., [own.index(name) for name in wanted]]
+    if has_names(columns) and has_names(like):
+        one, other = (listed([name for name in x if name not in y], shown) for x, y in ((wanted, own), (own, wanted)))
+        words = f"The signals have different columns ({one or 'none'} against {other or 'none'})"
+        raise UnknownNameError(f"{words}; give both the same names, or arrays to go by their places.")
+    return values
+
+
 # ---- arrays
 
 

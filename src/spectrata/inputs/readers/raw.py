@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from spectrata.errors import GraphTypeError
+from spectrata.errors import DuplicateNameError, GraphTypeError, shown
 
 # once:   every entry is one undirected edge (networkx, igraph, GraphML, GML, JSON)
 # list:   a list of pairs, in which each edge may also stand once per direction
@@ -119,6 +119,13 @@ def too_many_nodes(n_nodes: int, n_edges: int) -> bool:
 def weight_column(values: np.ndarray) -> dict[str, Any]:
     """The fields of a graph whose edges have one unnamed number each."""
     return {"columns": Columns(lambda: ("weight",), lambda _: values), "weight": "weight"}
+
+
+def only_place(names: Sequence[str], name: str, what: str) -> int:
+    """The place of a name; refuse one that stands twice."""
+    if list(names).count(name) > 1:
+        raise DuplicateNameError(f"{what} {shown(name)} stands twice; rename one.")
+    return names.index(name)
 
 
 def as_positions(values: Any, n_nodes: int) -> np.ndarray | None:

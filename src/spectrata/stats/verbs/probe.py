@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
 from typing import Any
@@ -18,6 +18,7 @@ from spectrata.errors import NodeCountError, OptionError, SignalTypeError, Signa
 from spectrata.inputs.graphs import Graph, as_graph, as_pairs
 from spectrata.inputs.labels import coded, label_values
 from spectrata.inputs.numbers import one_of, whole
+from spectrata.inputs.readers.arrays import is_labelled
 from spectrata.inputs.readers.signal_objects import is_missing
 from spectrata.inputs.signals import as_signal
 from spectrata.results.notebook import html_table
@@ -304,6 +305,11 @@ def _labelled_rows(values: Sequence[Any]) -> np.ndarray:
 def training_rows(train: Any, graph: Graph) -> np.ndarray:
     """Find rows of the training nodes, ascending: from a mask, or from the nodes' names."""
     train = train.detach().cpu().numpy() if hasattr(train, "detach") else train
+    if isinstance(train, Mapping) or (is_labelled(train) and str(getattr(train, "dtype", "")).startswith("bool")):
+        held = label_values(train, graph)[0]  # by the nodes' names
+        if any(one not in (True, False) for one in held if not is_missing(one)):
+            raise SignalTypeError("train is a mapping from nodes to other values than True and False; give these.")
+        train = [not is_missing(one) and bool(one) for one in held]
     given = np.array(list(train)) if isinstance(train, (set, frozenset)) else np.asarray(train)
     if given.dtype == bool:
         if given.shape != (graph.n_nodes,):
