@@ -126,7 +126,7 @@ class TestLists:
         }  # fmt: skip
 
     def test_two_columns_of_one_name(self, write) -> None:
-        with pytest.raises(InputError, match="'weight' stands twice"):
+        with pytest.raises(InputError, match="column 'weight' twice"):
             as_graph(write("g.csv", "source,target,weight,weight\na,b,1,2\nb,c,2,1\n"), weights="weight")
 
     def test_names_with_spaces(self, write) -> None:

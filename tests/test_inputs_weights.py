@@ -493,5 +493,5 @@ def test_weights_with_names_find_their_edges():
 
 def test_two_columns_of_one_name_are_refused():
     table = pd.DataFrame([["a", "b", 1, 2], ["b", "c", 2, 1]], columns=["from", "to", "weight", "weight"])
-    with pytest.raises(DuplicateNameError, match="'weight' stands twice"):
+    with pytest.raises(DuplicateNameError, match="column 'weight' twice"):
         as_graph(table, weights="weight")

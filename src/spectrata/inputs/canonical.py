@@ -106,20 +106,14 @@ def edge_weights(raw: RawGraph, weights: Any) -> np.ndarray | None:
             raise OptionError(f"{argument('weights')} {shape}; give weights of its shape.")
         weights = np.asarray(matrix[raw.edges[:, 0], raw.edges[:, 1]]).ravel()
     elif module(weights) == "pandas" and weights.index.tolist() != list(range(len(weights))):
-        weights = _by_edge(raw, weights)
+        held, names = weights.to_dict(), range(raw.n_nodes) if raw.names is None else raw.names
+        pairs = ((names[tail], names[head]) for tail, head in raw.edges.tolist())
+        ends = [pair if pair in held else pair[::-1] for pair in pairs]
+        if {*ends} != {*held} or len(held) < len(weights):
+            words = f"is a {type(weights).__name__} whose index does not name every edge once, as a pair of nodes"
+            raise OptionError(f"{argument('weights')} {words}; .to_numpy() goes by the order of edges.")
+        weights = [held[pair] for pair in ends]
     return _numbers(raw, weights, argument("weights"))
-
-
-def _by_edge(raw: RawGraph, weights: Any) -> list[Any]:
-    """The weights of a Series by the edges in its index, in either direction."""
-    held, names = weights.to_dict(), range(raw.n_nodes) if raw.names is None else raw.names
-    ends = [(names[tail], names[head]) for tail, head in raw.edges.tolist()]
-    lacking = [pair for pair in ends if pair not in held and pair[::-1] not in held]
-    if lacking or len(held) < len(weights) or not {*held} <= {*ends, *(pair[::-1] for pair in ends)}:
-        words = f"{argument('weights')} is a {type(weights).__name__} whose index does not name every edge once"
-        example = f"{shown(lacking[0][0])} to {shown(lacking[0][1])} is missing; " if lacking else ""
-        raise OptionError(f"{words}; {example}use pairs of nodes, or .to_numpy() to go by the order of edges.")
-    return [held[pair if pair in held else pair[::-1]] for pair in ends]
 
 
 def _numbers(raw: RawGraph, values: Any, what: str) -> np.ndarray:

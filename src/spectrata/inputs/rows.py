@@ -6,7 +6,6 @@ header says. A first column of text, or of distinct whole numbers, that does not
 
 import os
 import re
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 from spectrata.errors import DuplicateNameError, OptionError, SignalTypeError, UnknownNameError, argument, shown, warn
 from spectrata.inputs.numbers import whole_number
 from spectrata.inputs.readers.files import listed
-from spectrata.inputs.readers.raw import RawSignal, RawTable
+from spectrata.inputs.readers.raw import RawSignal, RawTable, refuse_repeated
 from spectrata.inputs.readers.signal_objects import NAME_HEADS, from_pandas, refused_column
 
 if TYPE_CHECKING:
@@ -163,7 +162,7 @@ def by_node(frame: Any, graph: Nodes) -> Any:
     """A table of labels or of covariates with the names of its rows as its index, by the rule for signals."""
     import pandas as pd
 
-    column, names = _find_names(from_pandas(frame, labels=True), graph, None, labels=True)
+    column, names = _find_names(from_pandas(frame, of_labels=True), graph, None)
     frame = frame if column is None else frame.drop(columns=frame.columns[column])
     if names is None and len(frame) == graph.n_nodes:
         warn_of_order(frame, graph, "table")
@@ -171,19 +170,17 @@ def by_node(frame: Any, graph: Nodes) -> Any:
     return frame if names is None else frame.set_axis(pd.Index(list(names), tupleize_cols=False))
 
 
-def _find_names(
-    table: RawTable, graph: Nodes, nodes: str | None, labels: bool = False
-) -> tuple[int | None, Sequence[Hashable] | None]:
+def _find_names(table: RawTable, graph: Nodes, nodes: str | None) -> tuple[int | None, Sequence[Hashable] | None]:
     """The column that names the nodes, and the names of the rows, None where there are none."""
     refuse_repeated(table.labels if table.named else (), table.source)
-    column = _name_column(table, graph, nodes, labels)
+    column = _name_column(table, graph, nodes)
     names: Sequence[Hashable] | None = None if nodes == "order" else table.index
     if column is not None:
         names = table.cells(column)
     elif names is None and nodes is None and table.counted and graph.named:
-        names = _counted(graph, labels)
-    if nodes is None and len(table.labels) > labels:
-        _refuse_other_names(table, graph, column, graph.names if names is None else names, labels)
+        names = _counted(graph)
+    if nodes is None and len(table.labels) > table.of_labels:
+        _refuse_other_names(table, graph, column, graph.names if names is None else names)
     return column, names
 
 
@@ -191,14 +188,7 @@ def _is_empty(numbers: np.ndarray | None) -> bool:
     return numbers is not None and bool(np.isnan(numbers).all())
 
 
-def refuse_repeated(labels: Sequence[Hashable], source: str) -> None:
-    """Refuse a name that two columns share."""
-    label, count = Counter(labels).most_common(1)[0] if labels else ("", 1)
-    if count > 1:
-        raise DuplicateNameError(f"{source} has the column {shown(label)} twice; rename one.")
-
-
-def _name_column(table: RawTable, graph: Nodes, nodes: str | None, of_labels: bool) -> int | None:
+def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None:
     """The column whose values name the nodes, or None where no column does."""
     labels, source = [str(label) for label in table.labels], table.source
     if nodes == "index" and table.index is None:
@@ -228,14 +218,14 @@ def _name_column(table: RawTable, graph: Nodes, nodes: str | None, of_labels: bo
     # Ids with a mistake: names of nodes, few of them twice, and not in the graph's own order.
     nearly = plain != own and 10 * len(different) >= 9 * len(plain) and different <= known
     distinct = _distinct(cells) and plain == [str(cell) for cell in cells]
-    words = text and (not of_labels or 10 * len(different) >= 9 * len(cells))  # classes of labels repeat
-    if not (whole and (distinct or nearly or words)):
+    named = text and (not table.of_labels or 10 * len(different) >= 9 * len(cells))  # classes of labels repeat
+    if not (whole and (distinct or nearly or named)):
         return None
     if _mostly_nodes(cells, graph):
         return 0  # names with mistakes, which ``order_of`` lists
     choice = f" ({argument('nodes', 'column')} says which), or say {argument('nodes', 'order')}"
     choice += " if rows follow the graph's order"
-    choice = ", or make the nodes' names the index" if of_labels else choice
+    choice = ", or make the nodes' names the index" if table.of_labels else choice
     head = f" ({shown(table.labels[0])})" if table.named else ""
     raise UnknownNameError(
         f"The first column of {source}{head} holds {listed(cells, shown)}, and the graph's nodes are "
@@ -243,9 +233,7 @@ def _name_column(table: RawTable, graph: Nodes, nodes: str | None, of_labels: bo
     )
 
 
-def _refuse_other_names(
-    table: RawTable, graph: Nodes, column: int | None, used: Sequence[Hashable], of_labels: bool
-) -> None:
+def _refuse_other_names(table: RawTable, graph: Nodes, column: int | None, used: Sequence[Hashable]) -> None:
     """Refuse a further column that names all nodes in another order than the names that would be used."""
     if len(table.frame) != graph.n_nodes:
         return
@@ -262,7 +250,7 @@ def _refuse_other_names(
             label = table.labels[place]
             words = f"Column {shown(label)} of {table.source} holds the nodes' names in another order than the rows"
             choice = f"{argument('nodes', str(label))} if it names them, or {argument('nodes', kept)} if it is a signal"
-            raise OptionError(f"{words}; {'make them the index' if of_labels else f'say {choice}'}.")
+            raise OptionError(f"{words}; {'make them the index' if table.of_labels else f'say {choice}'}.")
 
 
 def _mostly_nodes(cells: Sequence[Any], graph: Nodes) -> bool:
@@ -281,14 +269,13 @@ def _names_nodes(cells: Sequence[Any], graph: Nodes) -> bool:
     return by_text or set(cells) == set(graph.names)
 
 
-def _counted(graph: Nodes, labels: bool) -> tuple[Hashable, ...] | None:
+def _counted(graph: Nodes) -> tuple[Hashable, ...] | None:
     """The rows' numbers as names, where the graph's nodes have the same numbers in another order."""
     rows = range(graph.n_nodes)
     if any(whole_number(name) is None for name in graph.names) or set(graph.names) != set(rows):
         return None
     words = f"The graph's nodes are the table's row numbers in another order ({listed(graph.names[:3], shown)}, ...)"
-    choice = "an array is read" if labels else f"{argument('nodes', 'order')} takes them"
-    warn(f"{words}: rows are matched by number; {choice} in the graph's order.")
+    warn(f"{words}: rows are matched by number; {argument('nodes', 'order')} or an array goes by the graph's order.")
     return tuple(rows)
 
 

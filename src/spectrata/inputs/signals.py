@@ -30,7 +30,7 @@ from spectrata.inputs.labels import Labels, coded
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.readers.files import listed
 from spectrata.inputs.readers.objects import is_anndata
-from spectrata.inputs.readers.raw import RawSignal, RawTable
+from spectrata.inputs.readers.raw import RawSignal, RawTable, refuse_repeated
 from spectrata.inputs.readers.signal_files import read_signal
 from spectrata.inputs.readers.signal_objects import attribute_signal, recognise_signal, several_attributes
 from spectrata.kernels.backend import like, namespace, to_numpy
@@ -111,7 +111,7 @@ def as_signal(
         snapshots = tuple(range(len(values)))
     # (n,), (n, d) or (T, n, d) -> (T, n, d)
     values = three_axes(values, graph.n_nodes, own=raw.own or raw.names is not None, none=bool(words))
-    rows.refuse_repeated(raw.columns or (), "The signal")
+    refuse_repeated(raw.columns or (), "The signal")
     found = Signal(
         values,
         snapshots,
@@ -181,16 +181,15 @@ def has_names(columns: Sequence[Any] | None) -> bool:
 
 def aligned(values: Any, columns: Sequence[Any] | None, like: Sequence[Any] | None) -> Any:
     """Values (..., d) with their columns in the order of other names; what has no names goes by its places."""
-    if columns is None or like is None or len(columns) == 1 or [*columns] == [*like]:
+    if columns is None or like is None or not 1 < len(like) == len(columns) == values.shape[-1]:
         return values
     own, wanted = [str(name) for name in columns], [str(name) for name in like]
     if sorted(own) == sorted(wanted):
-        return values[..., [own.index(name) for name in wanted]]
-    if has_names(columns) and has_names(like):
-        one, other = (listed([name for name in x if name not in y], shown) for x, y in ((wanted, own), (own, wanted)))
-        words = f"The signals have different columns ({one or 'none'} against {other or 'none'})"
-        raise UnknownNameError(f"{words}; give both the same names, or arrays to go by their places.")
-    return values
+        return values if own == wanted else values[..., [own.index(name) for name in wanted]]
+    if not (has_names(columns) and has_names(like)):
+        return values
+    words = f"The signals have other columns ({listed(wanted, shown)} against {listed(own, shown)})"
+    raise UnknownNameError(f"{words}; give both the same names, or arrays to go by their places.")
 
 
 # ---- arrays

@@ -19,7 +19,7 @@ from spectrata.errors import FileFormatError, shown, warn
 from spectrata.inputs.readers import files
 from spectrata.inputs.readers.arrays import from_dense
 from spectrata.inputs.readers.objects import from_networkx
-from spectrata.inputs.readers.raw import NO_COLUMNS, Asked, Columns, RawGraph, only_place
+from spectrata.inputs.readers.raw import NO_COLUMNS, Asked, Columns, RawGraph, refuse_repeated
 
 # A header is recognised by what its first two cells are called.
 _HEADER = re.compile(
@@ -29,7 +29,6 @@ _HEADER = re.compile(
 )
 _WEIGHT = re.compile(r"(edge[ _-]?)?(weights?|w|value)", re.IGNORECASE)
 _WHOLE = re.compile(r"-?[1-9][0-9]{0,17}|0")  # 007 and 7 are two names; int64 holds 18 digits
-_NO_WEIGHT = (*files.MISSING, "-", ".", "?")
 _LARGE = 2**22  # bytes from which on a table is first tried with the columns of its first line
 _CHUNK = 2**18  # bytes that are looked at first
 
@@ -64,9 +63,9 @@ def read_edge_table(path: Path, asked: Asked) -> RawGraph:
     table = _parsed(path, data, separator)
     comments = np.logical_and.accumulate(table.cells[0].str.startswith("#").to_numpy())  # the lines above the table
     if comments.any():
-        ends = table.cells[[0, 1]]  # of an edge that has a name such as #news
-        used = set(ends[~comments].to_numpy().ravel()) - {""}
-        table = replace(table, cells=table.cells[~comments | ends.isin(used).any(axis=1).to_numpy()])
+        ends = table.cells[[0, 1]].replace("", None)  # of an edge that has a name such as #news
+        comments &= ~ends.isin(set(ends[~comments].stack())).any(axis=1).to_numpy()
+        table = replace(table, cells=table.cells[~comments])
     height, width = table.cells.shape
     lines = table.cells.to_numpy(dtype=object).tolist() if asked.layout != "edges" and height <= width + 1 else []
     for line in lines:
@@ -200,7 +199,8 @@ def _header(table: files.TextTable, lines: Any) -> list[str]:
     if any(map(_WHOLE.fullmatch, first[:2])) or body[[0, 1]].isin(first[:2]).any(axis=None) or not (words or len(body)):
         return []
     # Without a header a third column holds weights; a word above numbers names the column.
-    if words or any(_names_numbers(cell, body[place]) for place, cell in enumerate(first) if place > 1):
+    third = [] if len(first) < 3 else [cell for cell in [first[2], *body[2]] if cell not in (*files.MISSING, "-")]
+    if words or (third[:1] == first[2:3] and [*map(files.is_number, third)] == [False, *[True] * (len(third) - 1)]):
         return first
     if _WHOLE.fullmatch(body[0].iloc[0]) and _whole(body[0].tolist()) and _whole(body[1].tolist()):
         line = f"the line {shown(' '.join(first))} could be a header or an edge"
@@ -211,12 +211,6 @@ def _header(table: files.TextTable, lines: Any) -> list[str]:
     return []
 
 
-def _names_numbers(head: str, cells: Any) -> bool:
-    """Whether a word stands above numbers, some of which may be missing."""
-    filled = [cell for cell in cells if cell not in _NO_WEIGHT]
-    return head not in _NO_WEIGHT and not files.is_number(head) and bool(filled) and all(map(files.is_number, filled))
-
-
 def _columns(lines: files.TextTable, header: list[str]) -> tuple[Columns, str | None]:
     """The columns after the two ends, and the one that holds the weights."""
     names = [name or f"column {place}" for place, name in enumerate(header[2:], start=3)]
@@ -224,10 +218,11 @@ def _columns(lines: files.TextTable, header: list[str]) -> tuple[Columns, str | 
         if 2 not in lines.cells or not (lines.cells[2] != "").any():
             return NO_COLUMNS, None
         names = ["weight"]
+    refuse_repeated(names, lines.path.name)
 
     def read(name: str) -> Any:
         """Numbers as an array where all cells are plain ones, else a list with None for empty cells."""
-        texts = lines.cells[2 + only_place(names, name, "The column")].tolist()
+        texts = lines.cells[2 + names.index(name)].tolist()
         try:
             return np.array([files.number(text) for text in texts])
         except ValueError:

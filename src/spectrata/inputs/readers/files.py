@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -139,20 +138,17 @@ def read_utf8(path: Path) -> bytes:
 def read_json(path: Path) -> Any:
     data = read_utf8(path)
     try:
-        return json.loads(data, object_pairs_hook=partial(_once, path))
-    except FileFormatError:
-        raise
+        return json.loads(data, object_pairs_hook=_once)
     except ValueError as error:  # damaged, or a number of more digits than Python takes
         reason = shortened(getattr(error, "msg", str(error)))
         raise problem(path, f"the JSON is damaged ({reason}).", getattr(error, "lineno", None)) from None
 
 
-def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose keys stand once each, of which Python would take the last."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        name = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise problem(path, f"{shown(name)} stands twice in one object; give it one value.")
+        raise ValueError(f"{shown(Counter(name for name, _ in pairs).most_common(1)[0][0])} stands twice in one object")
     return found
 
 

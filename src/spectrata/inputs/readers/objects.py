@@ -13,7 +13,7 @@ import numpy as np
 from spectrata.errors import GraphTypeError, OptionError, SignalTypeError, shown, warn
 from spectrata.inputs.readers import arrays
 from spectrata.inputs.readers.files import listed
-from spectrata.inputs.readers.raw import Asked, Columns, RawGraph, as_positions, kind, only_place
+from spectrata.inputs.readers.raw import Asked, Columns, RawGraph, as_positions, kind, refuse_repeated
 
 
 def recognise(graph: Any, asked: Asked) -> RawGraph:
@@ -84,7 +84,8 @@ def _from_frame(frame: Any) -> RawGraph:
     names: dict[Any, int] = {}
     rows = [names.setdefault(name, len(names)) for name in ends.to_numpy().ravel().tolist()]
     weight = "weight" if "weight" in more else more[0] if len(more) == 1 else None
-    columns = Columns(lambda: more, lambda name: frame.iloc[:, 2 + only_place(more, name, "The column")].to_numpy())
+    refuse_repeated(more, "The table of edges")
+    columns = Columns(lambda: more, lambda name: frame.iloc[:, 2 + more.index(name)].to_numpy())
     edges = np.array(rows, dtype=np.int64).reshape(-1, 2)
     return RawGraph(edges, len(names), tuple(names), columns=columns, weight=weight)
 
@@ -276,7 +277,8 @@ def _attribute(data: Any, name: str) -> Any:
     for held in (getattr(data, "layers", {}), data.obsm, getattr(data, "obs", {})):
         if name in held:
             return held[name]
-    place, table = only_place(list(data.var_names), name, "The gene"), data.X
+    refuse_repeated([gene for gene in data.var_names if gene == name], "The AnnData")
+    place, table = list(data.var_names).index(name), data.X
     if len(getattr(table, "shape", ())) != 2 or table.shape[1] <= place:
         raise SignalTypeError(f"The X of the AnnData has no column {shown(name)}; give another name, or an array.")
     table = table.to_numpy() if arrays.is_labelled(table) else table.tocsr() if arrays.is_sparse(table) else table

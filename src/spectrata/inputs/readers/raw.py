@@ -1,5 +1,6 @@
 """The carriers between readers and the rest: plain arrays, not yet checked against each other."""
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -121,11 +122,11 @@ def weight_column(values: np.ndarray) -> dict[str, Any]:
     return {"columns": Columns(lambda: ("weight",), lambda _: values), "weight": "weight"}
 
 
-def only_place(names: Sequence[str], name: str, what: str) -> int:
-    """The place of a name; refuse one that stands twice."""
-    if list(names).count(name) > 1:
-        raise DuplicateNameError(f"{what} {shown(name)} stands twice; rename one.")
-    return names.index(name)
+def refuse_repeated(labels: Sequence[Hashable], source: str) -> None:
+    """Refuse a name that two columns share."""
+    label, count = Counter(labels).most_common(1)[0] if labels else ("", 1)
+    if count > 1:
+        raise DuplicateNameError(f"{source} has the column {shown(label)} twice; rename one.")
 
 
 def as_positions(values: Any, n_nodes: int) -> np.ndarray | None:
@@ -168,6 +169,7 @@ class RawTable:
     index: tuple[Hashable, ...] | None = None  # the names of the rows, where they have some
     counted: bool = False  # the rows have an index that only counts them
     lines: Sequence[int] | None = None  # of the rows in their file
+    of_labels: bool = False  # or of covariates: columns of any kind, for a call without ``nodes``
 
     def cells(self, place: int) -> list[Any]:
         return cells_of(self.frame.iloc[:, place])

@@ -191,8 +191,8 @@ def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> t
         raise OptionError(f"a and b are tables; compare a table with one signal, or use {joint} for vectors.")
     if tables[0]:
         first, second = second, first
-    if not any(tables) and first.columns[0].values.shape[2] == (column := second.columns[0]).values.shape[2]:
-        names = [None if reading.table is None else reading.table.columns for reading in (second, first)]
+    if not any(tables):
+        (column,), names = second.columns, [one.table and one.table.columns for one in (second, first)]
         second = replace(second, columns=(replace(column, values=aligned(column.values, *names)),))
     pairs = pairs_of(strat, strat.hops[0])
     one, *others = (column.observed(0, pairs) for column in (first.columns[0], *second.columns))

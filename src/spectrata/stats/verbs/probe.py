@@ -306,10 +306,7 @@ def training_rows(train: Any, graph: Graph) -> np.ndarray:
     """Find rows of the training nodes, ascending: from a mask, or from the nodes' names."""
     train = train.detach().cpu().numpy() if hasattr(train, "detach") else train
     if isinstance(train, Mapping) or (is_labelled(train) and str(getattr(train, "dtype", "")).startswith("bool")):
-        held = label_values(train, graph)[0]  # by the nodes' names
-        if any(one not in (True, False) for one in held if not is_missing(one)):
-            raise SignalTypeError("train is a mapping from nodes to other values than True and False; give these.")
-        train = [not is_missing(one) and bool(one) for one in held]
+        train = [str(one) == "True" for one in label_values(train, graph)[0]]  # by the nodes' names
     given = np.array(list(train)) if isinstance(train, (set, frozenset)) else np.asarray(train)
     if given.dtype == bool:
         if given.shape != (graph.n_nodes,):

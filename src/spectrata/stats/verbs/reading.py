@@ -20,8 +20,9 @@ from spectrata.inputs.labels import Labels, as_labels
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.readers.files import is_number, opened, read_columns, suffix
 from spectrata.inputs.readers.objects import anndata_attributes, is_anndata
+from spectrata.inputs.readers.raw import refuse_repeated
 from spectrata.inputs.readers.signal_files import label_name, read_label_table
-from spectrata.inputs.rows import by_node, is_attribute, order_of, refuse_repeated
+from spectrata.inputs.rows import by_node, is_attribute, order_of
 from spectrata.inputs.signals import COLUMNS, DOUBLE, Signal, as_signal, potential, require_finite
 from spectrata.kernels.backend import NUMPY, backend_of
 from spectrata.results.schema import View, view

@@ -32,21 +32,17 @@ def write_back(graph: Any, result: Any, verb: str, signal: Any = None, asked: di
             by_node, cells = _by_node(result), [str(name) for name in target.obs_names]
             if by_node.index.is_unique and set(by_node.index) == set(cells):  # else cells are in the order of nodes
                 by_node = by_node.loc[cells]
-            for name in filter(_is_of_nodes, [*target.obs]):  # of an earlier call, which may have had other tests
-                del target.obs[name]
+            _take_out(target.obs)
             for name, values in by_node.items():
                 target.obs[f"{PREFIX}_{name}"] = _storable(values.to_numpy())
-        own = PREFIX if verb == "rank_columns" else f"{PREFIX}_{verb}"
-        for name in {f"{own}_{name}" for name in OF_COLUMNS} & set(target.var):
-            del target.var[name]
-        if verb != "local" and "column" in table and set(table["column"]) <= set(target.var_names):
+        elif "column" in table and set(table["column"]) <= set(target.var_names):
             first = table.drop_duplicates("column").set_index("column").reindex(target.var_names)
             for name in (name for name in OF_COLUMNS if name in first):
-                target.var[f"{own}_{name}"] = _storable(first[name])
+                own = f"{PREFIX}_{verb}_{name}" if verb != "rank_columns" else f"{PREFIX}_{name}"
+                target.var[own] = _storable(first[name])
     elif hasattr(target, "adj") and hasattr(target, "nodes") and verb == "local":
         for held in target.nodes.values():
-            for name in [name for name in held if _is_of_nodes(name)]:
-                del held[name]
+            _take_out(held)
         for name, values in _by_node(result).items():
             for node, value in zip(target.nodes, values.tolist(), strict=True):
                 target.nodes[node][f"{PREFIX}_{name}"] = value
@@ -56,11 +52,11 @@ def write_back(graph: Any, result: Any, verb: str, signal: Any = None, asked: di
         raise OptionError(f"write=True puts the result into {where}, and this is a {kind}; leave it out.")
 
 
-def _is_of_nodes(name: Any) -> bool:
-    """Whether this is a name that ``local`` gives to values of nodes."""
-    return (
-        isinstance(name, str) and name.startswith(f"{PREFIX}_") and name.endswith(tuple(f"_{one}" for one in OF_NODES))
-    )
+def _take_out(held: Any) -> None:
+    """Take out the values of nodes of an earlier call, which may have had other columns and tests."""
+    ends = tuple(f"_{name}" for name in OF_NODES)
+    for name in [name for name in held if str(name).startswith(f"{PREFIX}_") and str(name).endswith(ends)]:
+        del held[name]
 
 
 def _table(result: Any) -> Any:
