@@ -199,8 +199,11 @@ def _header(table: files.TextTable, lines: Any) -> list[str]:
     if any(map(_WHOLE.fullmatch, first[:2])) or body[[0, 1]].isin(first[:2]).any(axis=None) or not (words or len(body)):
         return []
     # Without a header a third column holds weights; a word above numbers names the column.
-    third = [] if len(first) < 3 else [cell for cell in [first[2], *body[2]] if cell not in (*files.MISSING, "-")]
-    if words or (third[:1] == first[2:3] and [*map(files.is_number, third)] == [False, *[True] * (len(third) - 1)]):
+    if words:
+        return first
+    third = [] if len(first) < 3 or files.is_number(first[2]) else [first[2], *body[2]]
+    third = [cell for cell in third if cell not in (*files.MISSING, "-")]
+    if third[:1] == first[2:3] and len(third) > 1 and all(map(files.is_number, third[1:])):
         return first
     if _WHOLE.fullmatch(body[0].iloc[0]) and _whole(body[0].tolist()) and _whole(body[1].tolist()):
         line = f"the line {shown(' '.join(first))} could be a header or an edge"

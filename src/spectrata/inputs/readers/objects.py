@@ -220,10 +220,10 @@ def anndata_attributes(data: Any, note: str = "") -> Columns:
     ``note`` is what the first read of X, a layer or a gene warns of.
     """
     layers, obs = getattr(data, "layers", {}), getattr(data, "obs", {})
-    warn_once, cells = cache(partial(warn, note)), np.array(data.obs_names)
+    warn_once, cells = cache(partial(warn, note)), data.obs_names
 
     def read(name: str) -> Any:
-        if not np.array_equal(cells, np.asarray(data.obs_names)):
+        if data.obs_names is not cells and not np.array_equal(np.asarray(data.obs_names), np.asarray(cells)):
             raise OptionError("The AnnData's observations changed after the graph was read; read the graph again.")
         if note and (name in ("X", *layers) or name not in (*data.obsm, *obs)):
             warn_once()

@@ -192,7 +192,7 @@ def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> t
     if tables[0]:
         first, second = second, first
     if not any(tables):
-        (column,), names = second.columns, [one.table and one.table.columns for one in (second, first)]
+        (column,), names = second.columns, [None if one.table is None else one.table.columns for one in (second, first)]
         second = replace(second, columns=(replace(column, values=aligned(column.values, *names)),))
     pairs = pairs_of(strat, strat.hops[0])
     one, *others = (column.observed(0, pairs) for column in (first.columns[0], *second.columns))
