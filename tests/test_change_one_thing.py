@@ -15,7 +15,7 @@ import pytest
 
 import calls
 import spectrata as st
-from spectrata.errors import SpectrataError, SpectrataWarning
+from spectrata.errors import DuplicateNameError, OptionError, SpectrataError, SpectrataWarning, UnknownNameError
 
 ALGORITHMS = ["gft", "apprx_ls"]
 WEIGHTS = {"weights": "w"}
@@ -351,3 +351,119 @@ def test_an_edited_file_of_a_manifest(tmp_path, monkeypatch, name):
     found = st.open_many(tmp_path / "out" / "spectra.zarr")["gradient_norm"].isel(graph=0).values
     expected = st.spectra("graph.txt", "signal.csv", hops=1)["gradient_norm"].values
     np.testing.assert_allclose(found, expected)
+
+
+# ---- rows and columns find their nodes and each other, or are refused
+
+
+NAMED = nx.relabel_nodes(nx.karate_club_graph(), lambda row: f"m{row}")
+TABLE = pd.DataFrame({"who": list(NAMED), "club": [NAMED.nodes[name]["club"] for name in NAMED]})
+TABLE = TABLE.assign(team=[f"t{row // 9}" for row in range(34)], age=np.linspace(20.5, 70, 34)[::-1] ** 1.5)
+TABLE = TABLE.sample(frac=1, random_state=0).reset_index(drop=True)
+SIGNAL = pd.Series(np.random.default_rng(2).normal(size=34), index=list(NAMED))
+MISTAKES = {
+    "a misspelt name": lambda names: ["M8x", *names[1:]],
+    "another case": lambda names: names.str.upper(),
+    "a blank": lambda names: [*names[:-1], f"{names.iloc[-1]} "],
+    "numbers": lambda names: np.arange(1, 35),
+    "all but one": lambda names: ["?", *names[1:]],
+}
+TABLES = {
+    "homophily": lambda table: st.homophily(NAMED, table, 1, weights=False, draws=0)["r"].values,
+    "one column": lambda table: st.homophily(NAMED, table[[*table][:2]], 1, weights=False, draws=0)["r"].values,
+    "diagnose": lambda table: st.diagnose(NAMED, table, hops=1, weights=False, draws=0).to_frame()["value"].values,
+    "given": lambda table: st.correlogram(NAMED, SIGNAL, 1, weights=False, given=table, draws=39)["r_given"].values,
+}
+
+
+@pytest.mark.parametrize("read", TABLES.values(), ids=TABLES)
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+def test_names_in_a_table(read, mistake):
+    """By names in the first column or in the index, in any order; a mistake is refused and never the order of rows."""
+    table = TABLE[["who", "club", "team", "age"]] if read is not TABLES["homophily"] else TABLE[["who", "club", "team"]]
+    truth = read(table)
+    np.testing.assert_allclose(read(table.sample(frac=1, random_state=5).reset_index(drop=True)), truth)
+    wrong = table.assign(who=mistake(table["who"]))
+    with pytest.raises(UnknownNameError, match="m"):
+        read(wrong)
+    if read is not TABLES["one column"]:
+        np.testing.assert_allclose(read(table.set_index("who")), truth)
+        with pytest.raises((OptionError, UnknownNameError), match="of the DataFrame"):
+            read(table[["club", "who", "team"]])
+
+
+def test_a_mask_finds_its_nodes():
+    from spectrata.inputs.graphs import as_graph
+    from spectrata.stats.verbs.probe import training_rows
+
+    graph = as_graph(NAMED, weights=False)
+    mask = pd.Series(np.arange(34) < 12, index=list(NAMED)).sample(frac=1, random_state=3)
+    for one in (mask, mask.astype("boolean"), mask.to_dict(), mask[mask]):
+        assert training_rows(one, graph).tolist() == list(range(12))
+    with pytest.raises(UnknownNameError, match="'m0 '"):
+        training_rows(mask.rename({"m0": "m0 "}), graph)
+    assert not len(training_rows(dict.fromkeys(NAMED, "train"), graph))
+
+
+def test_named_columns_find_each_other():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(34, 3)).cumsum(axis=0), index=list(NAMED), columns=list("xyz"))
+    turned, other = table[["z", "x", "y"]], table.rename(columns={"x": "u"})
+
+    def agreement(b):
+        given = {"columns": "joint", "metric": "euclidean", "null": "permutation", "draws": 39, "weights": False}
+        return st.agree(NAMED, table, b, 1, **given)["r"].values
+
+    np.testing.assert_allclose(agreement(turned), agreement(table))
+    np.testing.assert_allclose(agreement(table.to_numpy()), agreement(table))
+    with pytest.raises(UnknownNameError, match="against 'u'"):
+        agreement(other)
+    one, same, apart = (calls.spectra(NAMED, held, "gft", hops=1, weights=False) for held in (table, turned, other))
+    assert (st.compare(one, same)["shift_p"] == 1).all()
+    assert "against 'u'" in st.compare(one, apart).attrs["shift_test"]
+
+
+@pytest.mark.parametrize("columns", ["joint", "separate"])
+def test_columns_of_draws_are_those_of_the_signal(columns):
+    import xarray as xr
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(34, 2)).cumsum(axis=0), index=list(NAMED), columns=["x", "y"])
+    values = rng.normal(size=(40, 34, 2))
+    values[:, :, 1] = np.sort(values[:, :, 1], axis=1)
+    draws = xr.DataArray(values, {"node": list(NAMED), "c": ["x", "y"]}, ["snapshot", "node", "c"])
+
+    def p(null):
+        how = {"hops": 1, "weights": False, "columns": columns, "metric": "euclidean", "level": "band"}
+        return st.calibrate(NAMED, table, "gft", null=null, **how)["p"].values
+
+    np.testing.assert_array_equal(p(draws.isel(c=[1, 0])), p(draws))
+    with pytest.raises(UnknownNameError, match="against 'u'"):
+        p(draws.assign_coords(c=["u", "y"]))
+
+
+def test_observations_that_moved_are_refused():
+    """A Stratification of an AnnData reads values when they are asked for, from an object that others may change."""
+    from test_write_back import tissue
+
+    data = tissue()
+    strat = st.Stratification(data, 1)
+    truth = st.correlogram(strat, "grad", draws=0)["r"].values
+    rows = np.random.default_rng(0).permutation(64)
+    data.X, data.obs_names = data.X[rows], data.obs_names[rows]
+    for name in ("grad", "X", "spatial"):
+        with pytest.raises(OptionError, match="observations changed"):
+            st.correlogram(strat, name, draws=0)
+    matrix = data.obsp["spatial_connectivities"]
+    data.obsp["spatial_connectivities"] = matrix[rows][:, rows]
+    np.testing.assert_allclose(st.correlogram(st.Stratification(data, 1), "grad", draws=0)["r"].values, truth)
+
+
+def test_a_gene_that_stands_twice_is_refused():
+    from test_write_back import tissue
+
+    data = tissue()
+    data.var_names = pd.Index(["grad", "grad", "noise"])
+    assert st.correlogram(data, "noise", hops=1, draws=0)["r"].size == 1
+    with pytest.raises(DuplicateNameError, match="column 'grad' twice"):
+        st.correlogram(data, "grad", hops=1, draws=0)

@@ -238,3 +238,17 @@ def test_names_of_positions_are_checked():
     with pytest.raises(InputError, match="'id' is taken for a coordinate; make it the index"):
         st.Stratification.from_positions(ids, [0, 2])
     assert st.Stratification.from_positions(ids.set_index("id"), [0, 2]).graph.names == (7, 8, 9, 3)
+
+
+@pytest.mark.parametrize(
+    "heads", [["cell_id", "x", "y"], ["k", "a", "b"], ["x", "y", "area"], ["cell_id", "x_um", "y_um"]]
+)
+def test_a_column_that_is_no_coordinate_is_asked_about(heads):
+    points = np.random.default_rng(0).uniform(0, 10, (30, 2))
+    table = pd.DataFrame(points, columns=[head for head in heads if head not in ("cell_id", "k", "area")])
+    table.insert(heads.index((set(heads) & {"cell_id", "k", "area"}).pop()), "?", np.arange(1000, 1030))
+    table.columns = heads
+    with pytest.raises(SignalTypeError, match=r"taken for a coordinate; make it the index"):
+        st.Stratification.from_positions(table, [0, 3])
+    named = st.Stratification.from_positions(pd.DataFrame(points, columns=["x_centroid", "y_centroid"]), [0, 3])
+    assert named.strata.sizes == st.Stratification.from_positions(points, [0, 3]).strata.sizes

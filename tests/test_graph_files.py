@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from having import shared
-from spectrata.errors import DirectedGraphError, FileFormatError, SpectrataWarning
+from spectrata.errors import DirectedGraphError, FileFormatError, InputError, SpectrataWarning
 from spectrata.inputs.graphs import as_graph
 from spectrata.inputs.readers.graph_files import read_graph
 
@@ -82,7 +82,7 @@ class TestLists:
         assert as_graph(write("g.csv", "ann\u00a0,bob\nbob,cem\ncem,ann\n")).names == ("ann", "bob", "cem")
 
     def test_a_word_above_the_third_column_is_a_header(self, write) -> None:
-        graph = as_graph(write("g.csv", "Student,Friend,Since\nann,bob,May\nbob,cem,June\ncem,ann,May\n"))
+        graph = as_graph(write("g.csv", "Student,Friend,Since\nann,bob,2020\nbob,cem,\ncem,ann,2022\n"), weights=False)
         assert (graph.names, graph.n_edges) == (("ann", "bob", "cem"), 3)
 
     def test_ids_stay_text(self, write) -> None:
@@ -104,6 +104,30 @@ class TestLists:
         assert graph.names == names
         assert graph.edges.tolist() == [[0, 1], [1, 2]]
         assert graph.weights is None or graph.weights.tolist() == [2.0, 3.0]
+
+    def test_a_hash_inside_a_line_is_text(self, write) -> None:
+        expected = {frozenset(pair) for pair in (("ann", "bob"), ("zoe", "#news"), ("bob", "zoe"))}
+        assert pairs(write("g.txt", "# who\nann bob\nzoe #news\nbob zoe # late\n")) == expected
+        assert pairs(write("g.txt", "ann bob {}\nzoe #news {}\nbob zoe {}\n")) == expected
+        assert pairs(write("g.csv", "# who\nann,bob\n#news,zoe\nbob,zoe\n")) == expected
+        assert pairs(write("g.csv", "#news,zoe\nann,bob\nbob,zoe\n")) == expected
+        assert pairs(write("g.csv", "# made by hand\n#from,x\nsource,target\nann,bob\n")) == {frozenset(("ann", "bob"))}
+
+    @pytest.mark.parametrize("weight", ["friend", "NA", "-"])
+    def test_the_first_edge_is_no_header(self, write, weight: str) -> None:
+        others = "cid,dan,2\n" if weight != "friend" else "cid,dan,kin\n"
+        words = f"line 1: the weight '{weight}' is not a number; .* or begin with a line that names the columns"
+        with pytest.raises(FileFormatError, match=words):
+            as_graph(write("g.csv", f"ann,bob,{weight}\n{others}"))
+        path = write("g.csv", f"source,target,tie\nann,bob,{weight}\n{others}")
+        assert as_graph(path, weights=False).n_edges == 2
+        assert pairs(write("g.csv", "who,whom,years\ncid,dan,2\neve,dan,NA\n")) == {
+            frozenset(("cid", "dan")), frozenset(("eve", "dan")),
+        }  # fmt: skip
+
+    def test_two_columns_of_one_name(self, write) -> None:
+        with pytest.raises(InputError, match="column 'weight' twice"):
+            as_graph(write("g.csv", "source,target,weight,weight\na,b,1,2\nb,c,2,1\n"), weights="weight")
 
     def test_names_with_spaces(self, write) -> None:
         graph = as_graph(write("g.csv", 'source,target\n"Ann, B.",Bob C\n'))

@@ -10,14 +10,23 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.io
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as some
 
+import spectrata as st
 from having import optional
-from spectrata.errors import DirectedGraphError, FileFormatError, GraphTypeError, OptionError, SpectrataWarning
+from spectrata.errors import (
+    DirectedGraphError,
+    DuplicateNameError,
+    FileFormatError,
+    GraphTypeError,
+    OptionError,
+    SpectrataWarning,
+)
 from spectrata.inputs.graphs import Graph, as_graph
 
 # A triangle with a tail, and node 4 alone; not in lexicographic order.
@@ -461,3 +470,28 @@ def test_a_file_that_carries_unusable_weights_is_still_read(tmp_path: Path) -> N
     np.savez(tmp_path / "g.npz", edges=PAIRS, weights=np.array([{}], dtype=object))
     with pytest.raises(FileFormatError, match="pickled objects"):
         as_graph(tmp_path / "g.npz")
+
+
+def test_weights_with_names_find_their_edges():
+    graph = nx.path_graph(list("abcd"))
+    weights = pd.Series({("a", "b"): 1.0, ("c", "b"): 2.0, ("c", "d"): 3.0})
+    for one in (weights, weights[::-1], weights.sort_values(ascending=False)):
+        assert as_graph(graph, weights=one).weights.tolist() == [1.0, 2.0, 3.0]
+        strat = st.Stratification(graph, distance=one, bins=[0, 1.5])
+        assert strat.strata[0].edges.tolist() == [[0, 1]]
+    assert as_graph(graph, weights=weights.reset_index(drop=True)).weights.tolist() == [1.0, 2.0, 3.0]
+    extra = pd.concat([weights, pd.Series({("a", "d"): 1.0})])
+    for other in (weights[:2], extra, pd.concat([weights, weights[:1]]), pd.Series([1.0, 2.0, 3.0], index=[2, 1, 0])):
+        with pytest.raises(OptionError, match="a Series whose index does not name every edge once"):
+            as_graph(graph, weights=other)
+    matrix = nx.to_numpy_array(graph)
+    table = pd.DataFrame(2 * matrix)
+    assert as_graph(matrix, weights=table).weights.tolist() == [2.0, 2.0, 2.0]
+    with pytest.raises(OptionError, match="another order"):
+        as_graph(matrix, weights=table[::-1])
+
+
+def test_two_columns_of_one_name_are_refused():
+    table = pd.DataFrame([["a", "b", 1, 2], ["b", "c", 2, 1]], columns=["from", "to", "weight", "weight"])
+    with pytest.raises(DuplicateNameError, match="column 'weight' twice"):
+        as_graph(table, weights="weight")

@@ -124,6 +124,51 @@ def test_names_that_stand_twice_are_told_with_their_lines(tmp_path):
         assert as_labels(tmp_path / "more.csv", path()).codes.tolist() == [1, 0, 1, 1]
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("ann red\nbob blue\ncen red\n", r"not in the labels \('cem', 'dai'\) and .* not in the graph \('cen'\)"),
+        ("1 red\n2 blue\n3 red\n4 blue\n", r"\('ann', .*\) and 4 names .* not in the graph \('1', '2', '3', '4'\)"),
+        ("ann red\nbob blue\ncen\ndai red\n", r"\('cem'\) and .* not in the graph \('cen'\)"),
+    ],
+)
+def test_lines_of_names_and_labels_with_other_names_are_refused(content, words, tmp_path):
+    (tmp_path / "a.txt").write_text(content)
+    with pytest.raises(UnknownNameError, match=words):
+        as_labels(tmp_path / "a.txt", path())
+
+
+@pytest.mark.filterwarnings("ignore:The file 'a.txt' holds no names")
+def test_labels_of_two_words_are_labels(tmp_path):
+    (tmp_path / "a.txt").write_text("New York\nNew Haven\nNew York\nNew Haven\n")
+    assert as_labels(tmp_path / "a.txt", path()).classes == ("New Haven", "New York")
+
+
+def test_a_node_that_stands_twice_in_json_is_refused(tmp_path):
+    (tmp_path / "a.json").write_text('{"ann": "red", "bob": "blue", "ann": "blue"}')
+    with pytest.raises(FileFormatError, match="'ann' stands twice"):
+        as_labels(tmp_path / "a.json", path())
+
+
+def test_a_table_of_names_and_labels():
+    table = pd.DataFrame({"who": NAMES[::-1], "colour": VALUES[::-1]})
+    assert as_labels(table, path()).codes.tolist() == CODES
+    assert as_labels(table[:3], path()).codes.tolist() == [-1, 0, -1, 1]
+    with pytest.raises(
+        UnknownNameError, match=r"'ANN', .*the graph's nodes are 'ann', .*make the nodes' names the index"
+    ):
+        as_labels(table.assign(who=table["who"].str.upper()), path())
+
+
+@pytest.mark.parametrize("names", [NAMES, [1, 2, 3, 4]])
+def test_a_series_without_names_warns_and_one_with_other_names_is_refused(names):
+    graph = as_graph(nx.path_graph(names))
+    with pytest.warns(SpectrataWarning, match="rows follow the order"):
+        assert as_labels(pd.Series(VALUES), graph).codes.tolist() == CODES
+    with pytest.raises(UnknownNameError, match="not in the graph"):
+        as_labels(pd.Series(VALUES, index=np.arange(4)), graph)
+
+
 def test_a_file_without_names_warns_of_the_order(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(4) % 2)
     with pytest.warns(SpectrataWarning, match=r"a\.npy. holds no names"):

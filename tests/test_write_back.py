@@ -174,3 +174,18 @@ def test_counts_and_columns_that_are_no_genes_are_pointed_out():
     with pytest.warns(SpectrataWarning, match="adata.var stays as it is"):
         st.rank_columns(data, data.X / 2, hops=1, draws=99, write=True)
     assert "spectrata_r" not in data.var
+
+
+def test_values_of_an_earlier_call_are_taken_out():
+    graph, data, values = nx.path_graph(24), tissue(), np.random.default_rng(0).normal(size=24)
+    graph.nodes[0]["spectrata_note"] = "mine"
+    st.local(graph, values, weights=False, write=True, draws=39)
+    st.local(graph, values, weights=False, given=None, write=True, draws=39)
+    assert "spectrata_q" in graph.nodes[0]
+    assert "spectrata_note" in graph.nodes[0]
+    assert "spectrata_q_given" not in graph.nodes[0]
+    st.local(data, ["flat", "grad"], write=True, draws=39)
+    st.rank_columns(data, hops=1, write=True, draws=39)
+    st.local(data, "grad", given=None, write=True, draws=39)
+    assert {name for name in data.obs if "grad" in name or "flat" in name or "given" in name} == set()
+    assert "spectrata_q_given" in data.var

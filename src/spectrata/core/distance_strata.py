@@ -3,6 +3,7 @@
 Distances are lengths of shortest weighted paths, or between positions; only pairs up to the last bin are ever made.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -22,6 +23,8 @@ from spectrata.kernels.backend import NUMPY, Backend
 # A distance this much above the edge of a bin, relatively, counts as on it: sums of lengths are rounded.
 ON_THE_EDGE = 1e-12
 ROWS_BYTES = 2**27  # of the dense block of distances that one call of scipy's dijkstra makes
+# Heads of a column that names the nodes: cell_id, and not x_centroid.
+_NAMES = re.compile("|".join(map(re.escape, NAME_HEADS)) + "|.*[ _.-](id|name)s?")
 PAIR_BYTES = 64  # while they are made: two ends, a distance, and what sorting takes
 
 
@@ -160,9 +163,13 @@ def _points(positions: Any) -> tuple[np.ndarray, tuple | None]:
     if hasattr(positions, "index") and hasattr(positions, "to_numpy"):
         names = tuple(positions.index.tolist())
         names = None if names == tuple(range(len(names))) else names  # rows are not named
-        head = str(next(iter(getattr(positions, "columns", ())), "x"))
-        if head.strip().lower() in NAME_HEADS:
-            raise SignalTypeError(f"Column {head!r} is taken for a coordinate; make it the index, or rename it.")
+        heads = [str(head).strip().lower() for head in getattr(positions, "columns", ())]
+        ids = len(heads) == 3 and heads[0] != "x" and positions.iloc[:, 0].is_unique
+        ids = (ids and positions.dtypes.iloc[0].kind in "iu") or _NAMES.fullmatch("".join(heads[:1]) if heads else "x")
+        other = heads[:1] if ids else [head for head in heads if {"x", "y"} <= {*heads} and head not in ("x", "y", "z")]
+        if other:
+            words = f"Column {other[0]!r} is taken for a coordinate; make it the index if it names the nodes"
+            raise SignalTypeError(f"{words}, and choose the coordinates, as table[['x', 'y']], or give an array.")
         positions = positions.to_numpy()
     try:
         points = np.asarray(positions, dtype=np.float64)

@@ -22,7 +22,7 @@ from spectrata.errors import (
     shown,
     warn,
 )
-from spectrata.inputs.readers.arrays import is_sparse, is_tensor, require_rows, to_numpy
+from spectrata.inputs.readers.arrays import is_sparse, is_tensor, module, require_rows, to_numpy
 from spectrata.inputs.readers.files import listed
 from spectrata.inputs.readers.raw import RawGraph, kind
 
@@ -103,10 +103,21 @@ def edge_weights(raw: RawGraph, weights: Any) -> np.ndarray | None:
         return _numbers(raw, values, what)
     if raw.form == "matrix":
         matrix, n = weights.tocsr() if is_sparse(weights) else to_numpy(weights), raw.n_nodes
+        if hasattr(weights, "columns") and not ([*weights.index] == [*weights.columns] == [*(raw.names or range(n))]):
+            words = "has other names on its rows or columns than the adjacency matrix, or another order"
+            raise OptionError(f"{argument('weights')} {words}; bring it to the matrix's, or give an array.")
         if matrix.shape != (n, n):
             shape = f"has shape {tuple(matrix.shape)}, the adjacency matrix {(n, n)}"
             raise OptionError(f"{argument('weights')} {shape}; give weights of its shape.")
         weights = np.asarray(matrix[raw.edges[:, 0], raw.edges[:, 1]]).ravel()
+    elif module(weights) == "pandas" and weights.index.tolist() != list(range(len(weights))):
+        held, names = weights.to_dict(), range(raw.n_nodes) if raw.names is None else raw.names
+        pairs = ((names[tail], names[head]) for tail, head in raw.edges.tolist())
+        ends = [pair if pair in held else pair[::-1] for pair in pairs]
+        if {*ends} != {*held} or len(held) < len(weights):
+            words = f"is a {type(weights).__name__} whose index does not name every edge once, as a pair of nodes"
+            raise OptionError(f"{argument('weights')} {words}; .to_numpy() goes by the order of edges.")
+        weights = [held[pair] for pair in ends]
     return _numbers(raw, weights, argument("weights"))
 
 

@@ -13,7 +13,7 @@ from spectrata.inputs.readers.files import DECIMAL_COMMA, MISSING, is_number
 from spectrata.inputs.readers.raw import kind
 from spectrata.inputs.readers.signal_files import read_labels
 from spectrata.inputs.readers.signal_objects import attribute, is_missing
-from spectrata.inputs.rows import Nodes, is_attribute, order_of, refuse_absent, warn_of_order
+from spectrata.inputs.rows import Nodes, by_node, is_attribute, order_of, refuse_absent, warn_of_order
 
 Label = str | int | bool
 MANY = 20  # classes above which labels may be names
@@ -80,12 +80,11 @@ def label_values(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Any, ...] 
             raise SignalTypeError(f"The DataArray has dimensions {list(labels.dims)}; labels have one, called 'node'.")
         names = labels.coords["node"].values.tolist() if "node" in labels.coords else None
     elif module(labels) == "pandas" and hasattr(labels, "index"):
+        labels = by_node(labels, graph)
         if labels.ndim == 2 and labels.shape[1] != 1:
             example = f", such as table[{labels.columns[0]!r}]" if labels.shape[1] else ""
             raise SignalTypeError(f"The table has {labels.shape[1]} columns; give one column{example}.")
-        given, index = labels if labels.ndim == 1 else labels.iloc[:, 0], labels.index.tolist()
-        # An index that only counts the rows names them where the graph's nodes are numbers, or some have no label.
-        names = None if index == list(range(graph.n_nodes)) and not set(index) <= set(graph.names) else index
+        given, names = labels if labels.ndim == 1 else labels.iloc[:, 0], labels.index.tolist()
     categories = getattr(given, "categories", getattr(getattr(given, "dtype", None), "categories", None))
     order, found = None if categories is None else tuple(categories.tolist()), _listed(given)
     if names is None:

@@ -6,7 +6,6 @@ header says. A first column of text, or of distinct whole numbers, that does not
 
 import os
 import re
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -27,8 +26,8 @@ from spectrata.errors import (
 )
 from spectrata.inputs.numbers import whole_number
 from spectrata.inputs.readers.files import listed
-from spectrata.inputs.readers.raw import RawSignal, RawTable
-from spectrata.inputs.readers.signal_objects import NAME_HEADS, refused_column
+from spectrata.inputs.readers.raw import RawSignal, RawTable, refuse_repeated
+from spectrata.inputs.readers.signal_objects import NAME_HEADS, from_pandas, refused_column
 
 if TYPE_CHECKING:
     from spectrata.inputs.device import DeviceGraph
@@ -121,7 +120,7 @@ def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, gaps: bo
         advice = f"{zeros}; use the graph's own names"
     elif close and not numbers:
         advice += f" ({', '.join(close[:3])})"
-    elif not named and what == "labels":
+    elif what == "labels" and (numbers or not named):
         advice = "use the graph's own names, or give a plain list to go by row order"
     elif len(missing) == len(extra) and (numbers or not named):
         advice = f"use the graph's own names, or {argument('nodes', 'order')} if the rows follow the graph's order"
@@ -160,15 +159,7 @@ def warn_of_order(signal: Any, graph: Nodes, what: str = "signal") -> None:
 
 def place_table(table: RawTable, graph: Nodes, nodes: str | None, texts: bool) -> RawSignal:
     """Numbers of a table, and the names of its rows as far as it has some; ``nodes`` as for ``as_signal``."""
-    refuse_repeated(table.labels if table.named else (), table.source)
-    column = _name_column(table, graph, nodes)
-    names: Sequence[Hashable] | None = None if nodes == "order" else table.index
-    if column is not None:
-        names = table.cells(column)
-    elif names is None and nodes is None and table.counted and graph.named:
-        names = _counted(graph)
-    if nodes is None:
-        _refuse_other_names(table, graph, column, graph.names if names is None else names)
+    column, names = _find_names(table, graph, nodes)
     kept = [place for place in range(len(table.labels)) if place != column]
     if nodes == "order" and len(kept) > 1 and table.numbers[0] is None and _distinct(table.cells(0)):
         kept = kept[1:]  # names that the caller asks to leave aside
@@ -193,15 +184,34 @@ def place_table(table: RawTable, graph: Nodes, nodes: str | None, texts: bool) -
     )
 
 
+def by_node(frame: Any, graph: Nodes) -> Any:
+    """A table of labels or of covariates with the names of its rows as its index, by the rule for signals."""
+    import pandas as pd
+
+    column, names = _find_names(from_pandas(frame, of_labels=True), graph, None)
+    frame = frame if column is None else frame.drop(columns=frame.columns[column])
+    if names is None and len(frame) == graph.n_nodes:
+        warn_of_order(frame, graph, "table")
+        names = graph.names
+    return frame if names is None else frame.set_axis(pd.Index(list(names), tupleize_cols=False))
+
+
+def _find_names(table: RawTable, graph: Nodes, nodes: str | None) -> tuple[int | None, Sequence[Hashable] | None]:
+    """The column that names the nodes, and the names of the rows, None where there are none."""
+    refuse_repeated(table.labels if table.named else (), table.source)
+    column = _name_column(table, graph, nodes)
+    names: Sequence[Hashable] | None = None if nodes == "order" else table.index
+    if column is not None:
+        names = table.cells(column)
+    elif names is None and nodes is None and table.counted and graph.named:
+        names = _counted(graph)
+    if nodes is None and len(table.labels) > table.of_labels:
+        _refuse_other_names(table, graph, column, graph.names if names is None else names)
+    return column, names
+
+
 def _is_empty(numbers: np.ndarray | None) -> bool:
     return numbers is not None and bool(np.isnan(numbers).all())
-
-
-def refuse_repeated(labels: Sequence[Hashable], source: str) -> None:
-    """Refuse a name that two columns share."""
-    label, count = Counter(labels).most_common(1)[0] if labels else ("", 1)
-    if count > 1:
-        raise DuplicateNameError(f"{source} has the column {shown(label)} twice; rename one.")
 
 
 def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None:
@@ -234,17 +244,19 @@ def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None
     # Ids with a mistake: names of nodes, few of them twice, and not in the graph's own order.
     nearly = plain != own and 10 * len(different) >= 9 * len(plain) and different <= known
     distinct = _distinct(cells) and plain == [str(cell) for cell in cells]
-    if not text and not (whole and (distinct or nearly)):
+    named = text and (not table.of_labels or 10 * len(different) >= 9 * len(cells))  # classes of labels repeat
+    if not (whole and (distinct or nearly or named)):
         return None
-    if 2 * sum(str(cell) in known for cell in cells) >= len(cells):
+    if _mostly_nodes(cells, graph):
         return 0  # names with mistakes, which ``order_of`` lists
+    choice = f" ({argument('nodes', 'column')} says which), or say {argument('nodes', 'order')}"
+    choice += " if rows follow the graph's order"
+    choice = ", or make the nodes' names the index" if table.of_labels else choice
     head = f" ({shown(table.labels[0])})" if table.named else ""
     zeros = _leading_zeros([cell for cell in cells if str(cell) not in known], graph.names)
     raise UnknownNameError(
         f"The first column of {source}{head} holds {listed(cells, shown)}, and the graph's nodes are "
-        f"{listed(graph.names, shown)}{': ' * bool(zeros)}{zeros}; "
-        f"correct the names ({argument('nodes', 'column')} says which), or "
-        f"say {argument('nodes', 'order')} if rows follow the graph's order."
+        f"{listed(graph.names, shown)}{': ' * bool(zeros)}{zeros}; correct the names{choice}."
     )
 
 
@@ -253,17 +265,24 @@ def _refuse_other_names(table: RawTable, graph: Nodes, column: int | None, used:
     if len(table.frame) != graph.n_nodes:
         return
     kept = "column" if column is not None else "order" if table.index is None else "index"
+    unnamed = kept == "order" and len(table.labels) > 1
     whole = all(whole_number(name) is not None for name in graph.names)
     ends = (min(graph.names), max(graph.names)) if whole else None  # type: ignore[type-var]
     for place, numbers in enumerate(table.numbers):
         if place == column or (numbers is not None and ends != (numbers.min(), numbers.max())):
             continue
         cells = table.cells(place)
-        if _names_nodes(cells, graph) and list(map(str, cells)) != list(map(str, used)):
+        nearly = numbers is None and unnamed and _distinct(cells) and _mostly_nodes(cells, graph)
+        if (nearly or _names_nodes(cells, graph)) and list(map(str, cells)) != list(map(str, used)):
             label = table.labels[place]
             words = f"Column {shown(label)} of {table.source} holds the nodes' names in another order than the rows"
             choice = f"{argument('nodes', str(label))} if it names them, or {argument('nodes', kept)} if it is a signal"
-            raise OptionError(f"{words}; say {choice}.")
+            raise OptionError(f"{words}; {'make them the index' if table.of_labels else f'say {choice}'}.")
+
+
+def _mostly_nodes(cells: Sequence[Any], graph: Nodes) -> bool:
+    known = set(map(str, graph.names))
+    return 2 * sum(str(cell) in known for cell in cells) >= len(cells)
 
 
 def _names_nodes(cells: Sequence[Any], graph: Nodes) -> bool:
@@ -283,7 +302,7 @@ def _counted(graph: Nodes) -> tuple[Hashable, ...] | None:
     if any(whole_number(name) is None for name in graph.names) or set(graph.names) != set(rows):
         return None
     words = f"The graph's nodes are the table's row numbers in another order ({listed(graph.names[:3], shown)}, ...)"
-    warn(f"{words}: rows are matched by number; {argument('nodes', 'order')} takes them in the graph's order.")
+    warn(f"{words}: rows are matched by number; {argument('nodes', 'order')} or an array goes by the graph's order.")
     return tuple(rows)
 
 

@@ -30,7 +30,7 @@ from spectrata.inputs.labels import Labels, coded, warn_of_classes
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.readers.files import is_number, listed, number
 from spectrata.inputs.readers.objects import is_anndata
-from spectrata.inputs.readers.raw import RawSignal, RawTable
+from spectrata.inputs.readers.raw import RawSignal, RawTable, refuse_repeated
 from spectrata.inputs.readers.signal_files import read_signal
 from spectrata.inputs.readers.signal_objects import attribute_signal, recognise_signal, several_attributes
 from spectrata.kernels.backend import like, namespace, to_numpy
@@ -111,7 +111,7 @@ def as_signal(
         snapshots = tuple(range(len(values)))
     # (n,), (n, d) or (T, n, d) -> (T, n, d)
     values = three_axes(values, graph.n_nodes, own=raw.own or raw.names is not None, none=bool(words))
-    rows.refuse_repeated(raw.columns or (), "The signal")
+    refuse_repeated(raw.columns or (), "The signal")
     found = Signal(
         values,
         snapshots,
@@ -178,6 +178,19 @@ def has_names(columns: Sequence[Any] | None) -> bool:
     stems, numbers = {match[1] for match in found if match}, [int(match[2]) for match in found if match]
     consecutive = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     return stems != {""} and (len(columns) == 1 or len(stems) > 1 or not consecutive)
+
+
+def aligned(values: Any, columns: Sequence[Any] | None, like: Sequence[Any] | None) -> Any:
+    """Values (..., d) with their columns in the order of other names; what has no names goes by its places."""
+    if columns is None or like is None or not 1 < len(like) == len(columns) == values.shape[-1]:
+        return values
+    own, wanted = [str(name) for name in columns], [str(name) for name in like]
+    if sorted(own) == sorted(wanted):
+        return values if own == wanted else values[..., [own.index(name) for name in wanted]]
+    if not (has_names(columns) and has_names(like)):
+        return values
+    words = f"The signals have other columns ({listed(wanted, shown)} against {listed(own, shown)})"
+    raise UnknownNameError(f"{words}; give both the same names, or arrays to go by their places.")
 
 
 # ---- arrays

@@ -19,7 +19,7 @@ from spectrata.errors import FileFormatError, shown, warn
 from spectrata.inputs.readers import files
 from spectrata.inputs.readers.arrays import from_dense
 from spectrata.inputs.readers.objects import from_networkx
-from spectrata.inputs.readers.raw import NO_COLUMNS, Asked, Columns, RawGraph
+from spectrata.inputs.readers.raw import NO_COLUMNS, Asked, Columns, RawGraph, refuse_repeated
 
 # A header is recognised by what its first two cells are called.
 _HEADER = re.compile(
@@ -38,7 +38,7 @@ def _with_attributes(path: Path, data: bytes) -> RawGraph:
     import networkx as nx
 
     with files.parsing(path, "networkx cannot read the edges' attributes ({})."):
-        graph = nx.parse_edgelist(data.decode().split("\n"), nodetype=str, create_using=nx.MultiGraph)
+        graph = nx.parse_edgelist(data.decode().split("\n"), comments=None, nodetype=str, create_using=nx.MultiGraph)
     raw = from_networkx(graph)
     names, rows = _numbered([str(name) for name in raw.names or ()], raw.edges.ravel())
     columns = Columns.of([record for _, _, record in graph.edges(data=True)])
@@ -50,7 +50,9 @@ def read_edge_table(path: Path, asked: Asked) -> RawGraph:
     data = files.read_utf8(path)
     separator = files.separator_of(path, data) if files.suffix(path) in (".csv", ".tsv") else files.SPACES
     if separator == files.SPACES and (b"#" in data or b"%" in data):  # comments become blank, their lines stay
-        data = re.sub(rb"(?m)^[ \t]*[#%][^\r\n]*|[ \t]#[^\r\n]*", b"", data)
+        data = re.sub(rb"(?m)^[ \t]*[#%][^\r\n]*", b"", data)
+        if re.search(rb"[ \t]#[ \t]", data):  # a remark behind an edge; without the blank it may be a name
+            data = re.sub(rb"(?m)^([ \t]*\S+[ \t]+\S+[^#\r\n]*[ \t])#[ \t][^\r\n]*", rb"\1", data)
     if separator == files.SPACES and b"{" in data and re.search(rb"[ \t]\{[^\n]*\}\s*(?:\n|\Z)", data):
         return _with_attributes(path, data)
     pairs = None if asked.layout == "adjacency" else _whole_pairs(data, separator)
@@ -59,8 +61,10 @@ def read_edge_table(path: Path, asked: Asked) -> RawGraph:
         whole, rows = _numbered_rows(pairs)
         return RawGraph(rows, len(whole), tuple(whole.tolist()), open_ended=True)
     table = _parsed(path, data, separator)
-    comments = table.cells[0].str.startswith("#")
+    comments = np.logical_and.accumulate(table.cells[0].str.startswith("#").to_numpy())  # the lines above the table
     if comments.any():
+        ends = table.cells[[0, 1]].replace("", None)  # of an edge that has a name such as #news
+        comments &= ~ends.isin(set(ends[~comments].stack())).any(axis=1).to_numpy()
         table = replace(table, cells=table.cells[~comments])
     height, width = table.cells.shape
     lines = table.cells.to_numpy(dtype=object).tolist() if asked.layout != "edges" and height <= width + 1 else []
@@ -199,8 +203,12 @@ def _header(table: files.TextTable, lines: Any) -> list[str]:
     # A whole number, or the name of a node.
     if any(map(_WHOLE.fullmatch, first[:2])) or body[[0, 1]].isin(first[:2]).any(axis=None) or not (words or len(body)):
         return []
-    # Without a header a third column holds weights; a word that stands there once names the column.
-    if words or (len(first) > 2 and not files.is_number(first[2]) and not (body[2] == first[2]).any()):
+    # Without a header a third column holds weights; a word above numbers names the column.
+    if words:
+        return first
+    third = [] if len(first) < 3 or files.is_number(first[2]) else [first[2], *body[2]]
+    third = [cell for cell in third if cell not in (*files.MISSING, "-")]
+    if third[:1] == first[2:3] and len(third) > 1 and all(map(files.is_number, third[1:])):
         return first
     if _WHOLE.fullmatch(body[0].iloc[0]) and _whole(body[0].tolist()) and _whole(body[1].tolist()):
         line = f"the line {shown(' '.join(first))} could be a header or an edge"
@@ -218,6 +226,7 @@ def _columns(lines: files.TextTable, header: list[str]) -> tuple[Columns, str | 
         if 2 not in lines.cells or not (lines.cells[2] != "").any():
             return NO_COLUMNS, None
         names = ["weight"]
+    refuse_repeated(names, lines.path.name)
 
     def read(name: str) -> Any:
         """Numbers as an array where all cells are plain ones, else a list with None for empty cells."""
@@ -232,6 +241,7 @@ def _columns(lines: files.TextTable, header: list[str]) -> tuple[Columns, str | 
     words = [row for row, value in enumerate(held) if isinstance(value, str)] if isinstance(held, list) else []
     if words and _WEIGHT.fullmatch(str(weight)):
         what = "drop the third column" if names[0] == weight else "correct or rename that column"
+        what += "" if header else ", or begin with a line that names the columns, source and target first"
         raise lines.problem(f"the weight {shown(held[words[0]])} is not a number; {what}.", words[0])
     return Columns(lambda: names, read), None if words else weight
 

@@ -10,6 +10,7 @@ import re
 import sys
 import warnings
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -143,10 +144,18 @@ def read_utf8(path: Path) -> bytes:
 def read_json(path: Path) -> Any:
     data = read_utf8(path)
     try:
-        return json.loads(data)
+        return json.loads(data, object_pairs_hook=_once)
     except ValueError as error:  # damaged, or a number of more digits than Python takes
         reason = shortened(getattr(error, "msg", str(error)))
         raise problem(path, f"the JSON is damaged ({reason}).", getattr(error, "lineno", None)) from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys stand once each, of which Python would take the last."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"{shown(Counter(name for name, _ in pairs).most_common(1)[0][0])} stands twice in one object")
+    return found
 
 
 # ---- arrays of numpy

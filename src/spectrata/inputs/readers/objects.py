@@ -13,7 +13,7 @@ import numpy as np
 from spectrata.errors import GraphTypeError, OptionError, SignalTypeError, shown, warn
 from spectrata.inputs.readers import arrays
 from spectrata.inputs.readers.files import listed
-from spectrata.inputs.readers.raw import Asked, Columns, RawGraph, as_positions, kind
+from spectrata.inputs.readers.raw import Asked, Columns, RawGraph, as_positions, kind, refuse_repeated
 
 
 def recognise(graph: Any, asked: Asked) -> RawGraph:
@@ -84,6 +84,7 @@ def _from_frame(frame: Any) -> RawGraph:
     names: dict[Any, int] = {}
     rows = [names.setdefault(name, len(names)) for name in ends.to_numpy().ravel().tolist()]
     weight = "weight" if "weight" in more else more[0] if len(more) == 1 else None
+    refuse_repeated(more, "The table of edges")
     columns = Columns(lambda: more, lambda name: frame.iloc[:, 2 + more.index(name)].to_numpy())
     edges = np.array(rows, dtype=np.int64).reshape(-1, 2)
     return RawGraph(edges, len(names), tuple(names), columns=columns, weight=weight)
@@ -219,9 +220,11 @@ def anndata_attributes(data: Any, note: str = "") -> Columns:
     ``note`` is what the first read of X, a layer or a gene warns of.
     """
     layers, obs = getattr(data, "layers", {}), getattr(data, "obs", {})
-    warn_once = cache(partial(warn, note))
+    warn_once, cells = cache(partial(warn, note)), data.obs_names
 
     def read(name: str) -> Any:
+        if data.obs_names is not cells and not np.array_equal(np.asarray(data.obs_names), np.asarray(cells)):
+            raise OptionError("The AnnData's observations changed after the graph was read; read the graph again.")
         if note and (name in ("X", *layers) or name not in (*data.obsm, *obs)):
             warn_once()
         return _attribute(data, name)
@@ -274,6 +277,7 @@ def _attribute(data: Any, name: str) -> Any:
     for held in (getattr(data, "layers", {}), data.obsm, getattr(data, "obs", {})):
         if name in held:
             return held[name]
+    refuse_repeated([gene for gene in data.var_names if gene == name], "The AnnData")
     place, table = list(data.var_names).index(name), data.X
     if len(getattr(table, "shape", ())) != 2 or table.shape[1] <= place:
         raise SignalTypeError(f"The X of the AnnData has no column {shown(name)}; give another name, or an array.")

@@ -1,5 +1,6 @@
 """The carriers between readers and the rest: plain arrays, not yet checked against each other."""
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from spectrata.errors import GraphTypeError
+from spectrata.errors import DuplicateNameError, GraphTypeError, shown
 
 # once:   every entry is one undirected edge (networkx, igraph, GraphML, GML, JSON)
 # list:   a list of pairs, in which each edge may also stand once per direction
@@ -121,6 +122,13 @@ def weight_column(values: np.ndarray) -> dict[str, Any]:
     return {"columns": Columns(lambda: ("weight",), lambda _: values), "weight": "weight"}
 
 
+def refuse_repeated(labels: Sequence[Hashable], source: str) -> None:
+    """Refuse a name that two columns share."""
+    label, count = Counter(labels).most_common(1)[0] if labels else ("", 1)
+    if count > 1:
+        raise DuplicateNameError(f"{source} has the column {shown(label)} twice; rename one.")
+
+
 def as_positions(values: Any, n_nodes: int) -> np.ndarray | None:
     """Positions in two or three dimensions as (n, 2) or (n, 3), or None where the values are not that."""
     try:
@@ -161,6 +169,7 @@ class RawTable:
     index: tuple[Hashable, ...] | None = None  # the names of the rows, where they have some
     counted: bool = False  # the rows have an index that only counts them
     lines: Sequence[int] | None = None  # of the rows in their file
+    of_labels: bool = False  # or of covariates: columns of any kind, for a call without ``nodes``
 
     def cells(self, place: int) -> list[Any]:
         return cells_of(self.frame.iloc[:, place])

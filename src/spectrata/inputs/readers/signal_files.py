@@ -236,8 +236,10 @@ def read_labels(path: str | os.PathLike[str], nodes: frozenset[str] = frozenset(
             lines = (line.strip(" \t\r\f\v") for line in files.read_utf8(path).decode().split("\n"))
             labels = [line for line in lines if line]
             words = [line.split(None, 1) for line in labels]
-            if words and all(len(word) == 2 and word[0] in nodes for word in words):
-                return [word[1] for word in words], tuple(word[0] for word in words), None
+            names, two = tuple(word[0] for word in words), [len(word) == 2 for word in words]
+            mostly = 2 * sum(name in nodes for name in names) >= len(names)
+            if any(two) and (mostly or (all(two) and len(set(names)) == len(names))):
+                return ["".join(word[1:]) for word in words], names, None
             return labels, None, None
         if ending == ".json":
             held = files.read_json(path)

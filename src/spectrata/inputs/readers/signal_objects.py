@@ -75,8 +75,8 @@ def _from_mapping(signal: Mapping[Hashable, Any]) -> RawSignal:
     return RawSignal(np.stack(list(rows.values())), tuple(rows), own=True)
 
 
-def from_pandas(signal: Any, source: str = "") -> RawTable:
-    """Read a Series or a DataFrame; its index names the rows unless it only counts them."""
+def from_pandas(signal: Any, source: str = "", of_labels: bool = False) -> RawTable:
+    """Read a Series or a DataFrame; its index names rows unless it only counts them. Labels may be of any kind."""
     if not hasattr(signal, "index"):
         raise SignalTypeError(f"Cannot read {kind(signal)} as a signal; give a Series or a DataFrame.")
     source, one = source or f"the {type(signal).__name__}", signal.ndim == 1
@@ -84,14 +84,16 @@ def from_pandas(signal: Any, source: str = "") -> RawTable:
     labels, numbers = (signal.name,) if one else column_names(frame.columns.tolist()), []
     for place, label in enumerate(labels):
         column = frame.iloc[:, place]
-        numbers.append(_numbers(column))
-        text = hasattr(column.dtype, "categories") or all(isinstance(v, str) or is_missing(v) for v in column.tolist())
-        if numbers[-1] is None and not text:
+        numbers.append(None if of_labels and one else _numbers(column))
+        text = of_labels or hasattr(column.dtype, "categories")
+        if numbers[-1] is None and not (text or all(isinstance(v, str) or is_missing(v) for v in column.tolist())):
             raise refused_column(label, source, column.dtype)
     index = cells_of(signal.index)
     # An index that somebody made of numbers names nodes; the default one only counts rows.
     counts = type(signal.index).__name__ == "RangeIndex" and index == list(range(len(index)))
-    return RawTable(source, frame, numbers, labels, not one, None if counts else tuple(index), counted=True)
+    return RawTable(
+        source, frame, numbers, labels, not one, None if counts else tuple(index), counted=True, of_labels=of_labels
+    )
 
 
 def refused_column(label: Any, source: str, what: Any = "text") -> SignalTypeError:

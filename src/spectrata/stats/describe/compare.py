@@ -10,8 +10,9 @@ from spectrata.core.hop import split_along
 from spectrata.core.operators import Laplacian
 from spectrata.core.registry import EXACT
 from spectrata.core.strata import Stratum
+from spectrata.errors import UnknownNameError
 from spectrata.inputs.numbers import whole
-from spectrata.inputs.signals import Signal, potential
+from spectrata.inputs.signals import Signal, aligned, potential
 from spectrata.kernels.scaling import LAST_DIGITS, squarable
 from spectrata.results.build import attributes_of
 from spectrata.results.schema import ZERO_DROPPED, View, view
@@ -237,6 +238,10 @@ def why_untested(a: View, b: View, draws: int) -> str:
     if a.signal.shape[2] != b.signal.shape[2]:
         widths = f"{a.signal.shape[2]} and {b.signal.shape[2]}"
         return f"the signals have {widths} columns, and vectors of different lengths cannot be exchanged"
+    try:
+        aligned(b.signal, b.column_names, a.column_names)
+    except UnknownNameError as error:
+        return str(error)
     return ""
 
 
@@ -244,7 +249,8 @@ def shift_intervals(a: View, b: View, bands: int, draws: int, seed: int) -> dict
     """Compute interval and corrected p of the shifts of band shares, b less a: ``(R, H, bands)``, NaN if untested."""
     operator = Laplacian(a.options["laplacian"], a.options["self_loops"])
     strat = rebuild(a).using(**operator.arguments)
-    first, second = (potential(Signal(np.asarray(side), None), a.metric, "zero") for side in (a.signal, b.signal))
+    sides = np.asarray(a.signal), aligned(np.asarray(b.signal), b.column_names, a.column_names)
+    first, second = (potential(Signal(side, None), a.metric, "zero") for side in sides)
     count = max(len(first), len(second))
     parts = Stratum(1, a.n_nodes, strat.graph.edges).parts if operator.has_constants else None
     ready = {}

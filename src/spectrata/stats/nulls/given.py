@@ -16,6 +16,7 @@ from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SignalTypeError, SpectrataError, argument, shown
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.labels import Labels, as_labels
+from spectrata.inputs.rows import by_node
 from spectrata.inputs.signals import Signal, as_signal, pick_columns, require_finite
 
 DEGREE = "degree"
@@ -109,7 +110,7 @@ def read_given(given: Any, strat: Stratification, table: Signal | None = None) -
             far = [np.log1p(relative_degrees(strat, hop)) for hop in near]
             pieces.append(np.column_stack([degree, np.sqrt(degree), np.log1p(degree), *far]))
         else:
-            one = by_node(one, graph)
+            one = by_node(one, graph) if is_frame(one) else one
             columns = [one.iloc[:, at] for at in range(one.shape[1])] if is_frame(one) else [one]
             for column in columns:
                 pieces += _pieces_of(column, graph, table)
@@ -145,14 +146,6 @@ def as_list(given: Any) -> Sequence[Any]:
 
 def is_frame(one: Any) -> bool:
     return hasattr(one, "columns") and hasattr(one, "iloc")
-
-
-def by_node(one: Any, graph: Graph) -> Any:
-    """A table whose first column names the nodes, with the names as its index; anything else as it is."""
-    if not is_frame(one) or one.shape[1] < 2 or one.index.tolist() != list(range(len(one))):
-        return one
-    first, names = set(map(str, one.iloc[:, 0])), set(map(str, graph.names))
-    return one.set_index(one.columns[0]) if first <= names or names <= first else one
 
 
 def _pieces_of(one: Any, graph: Graph, table: Signal | None) -> list[np.ndarray]:

@@ -14,6 +14,7 @@ from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SignalTypeError, argument
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.readers.objects import is_anndata
+from spectrata.inputs.signals import aligned
 from spectrata.stats.labelled import labelled, of_tests
 from spectrata.stats.nulls.given import EXPLAINED, Covariates, is_by_number, read_given, residual
 from spectrata.stats.nulls.orders import orders
@@ -190,6 +191,9 @@ def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> t
         raise OptionError(f"a and b are tables; compare a table with one signal, or use {joint} for vectors.")
     if tables[0]:
         first, second = second, first
+    if not any(tables):
+        (column,), names = second.columns, [None if one.table is None else one.table.columns for one in (second, first)]
+        second = replace(second, columns=(replace(column, values=aligned(column.values, *names)),))
     pairs = pairs_of(strat, strat.hops[0])
     one, *others = (column.observed(0, pairs) for column in (first.columns[0], *second.columns))
     if one.width != others[0].width:

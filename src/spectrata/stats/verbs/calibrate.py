@@ -17,7 +17,7 @@ from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, ResultError
 from spectrata.inputs.graphs import as_pairs
 from spectrata.inputs.numbers import one_of, whole
-from spectrata.inputs.signals import Potential, Signal, as_signal, by_column, potential
+from spectrata.inputs.signals import Potential, Signal, aligned, as_signal, by_column, potential
 from spectrata.results.build import add_notes, attributes_of, graph_of, with_long_names
 from spectrata.results.schema import MERGED, View, is_bands, view
 from spectrata.stats.describe import levels
@@ -275,7 +275,8 @@ def _given_draws(null: Any, strat: Stratification, known: Signal) -> Signal:
     if width != columns:
         words = f"The signal has {columns} columns and those of null have {width}, so that their magnitudes do not"
         raise OptionError(f"{words} compare; give embeddings of the same width.")
-    return given if known.separate is None else by_column(replace(given, columns=None), "separate")
+    given = replace(given, values=aligned(given.values, given.columns, known.separate or known.columns), columns=None)
+    return given if known.separate is None else by_column(given, "separate")
 
 
 def _expect(case: Case, chance: np.ndarray, groups: np.ndarray, count: int) -> None:

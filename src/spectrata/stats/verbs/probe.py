@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
 from typing import Any
@@ -18,6 +18,7 @@ from spectrata.errors import NodeCountError, OptionError, SignalTypeError, Signa
 from spectrata.inputs.graphs import Graph, as_graph, as_pairs
 from spectrata.inputs.labels import coded, label_values
 from spectrata.inputs.numbers import one_of, whole
+from spectrata.inputs.readers.arrays import is_labelled
 from spectrata.inputs.readers.signal_objects import attribute, is_missing
 from spectrata.inputs.signals import as_signal
 from spectrata.results.notebook import html_table
@@ -311,6 +312,8 @@ def training_rows(train: Any, graph: Graph) -> np.ndarray:
         if train.dtype != bool:
             raise OptionError("train names a node attribute that is not a mask of true and false values.")
     train = train.detach().cpu().numpy() if hasattr(train, "detach") else train
+    if isinstance(train, Mapping) or (is_labelled(train) and str(getattr(train, "dtype", "")).startswith("bool")):
+        train = [str(one) == "True" for one in label_values(train, graph)[0]]  # by the nodes' names
     given = np.array(list(train)) if isinstance(train, (set, frozenset)) else np.asarray(train)
     if given.dtype == bool:
         if given.shape != (graph.n_nodes,):

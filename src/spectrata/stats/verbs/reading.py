@@ -20,14 +20,15 @@ from spectrata.inputs.labels import Labels, as_labels
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.readers.files import is_number, opened, read_columns, suffix
 from spectrata.inputs.readers.objects import anndata_attributes, is_anndata
+from spectrata.inputs.readers.raw import refuse_repeated
 from spectrata.inputs.readers.signal_files import label_name, read_label_table
-from spectrata.inputs.rows import is_attribute, order_of, refuse_repeated
+from spectrata.inputs.rows import by_node, is_attribute, order_of
 from spectrata.inputs.signals import COLUMNS, DOUBLE, Signal, as_signal, potential, require_finite
 from spectrata.kernels.backend import NUMPY, backend_of
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.levels import rebuild
 from spectrata.stats.findings.watched import giving_signal
-from spectrata.stats.nulls.given import by_node, is_by_number, is_frame
+from spectrata.stats.nulls.given import is_by_number, is_frame
 from spectrata.stats.observation import Observation, Pairs, observe, pairs_of
 
 ALL_HOPS = 4_000  # nodes above which hops=None reads the first three hops
@@ -263,7 +264,7 @@ def label_columns(labels: Any, graph: Graph, names: Sequence[str] = ()) -> dict[
     if not names and len(known) > 1 and label_name(heads) is None:
         texts = {name: [cell for cell in table[own] if isinstance(cell, str) and cell] for name, own in known.items()}
         names = [name for name, cells in texts.items() if not all(map(is_number, cells))]
-    return {name: table[known[name]] for name in names} or {None: labels}
+    return {name: table[known[name]] for name in names} or {None: table if is_frame(labels) else labels}
 
 
 def _label_table(labels: Any, graph: Graph) -> Any:

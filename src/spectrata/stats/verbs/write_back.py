@@ -45,6 +45,7 @@ def write_back(graph: Any, result: Any, verb: str, signal: Any = None, asked: di
             by_node, cells = _by_node(result), [str(name) for name in target.obs_names]
             if by_node.index.is_unique and set(by_node.index) == set(cells):  # else cells are in the order of nodes
                 by_node = by_node.loc[cells]
+            _take_out(target.obs)
             for name, values in by_node.items():
                 target.obs[f"{PREFIX}_{name}"] = _storable(values.to_numpy())
         elif "column" in table and set(table["column"]) <= set(target.var_names):
@@ -56,6 +57,8 @@ def write_back(graph: Any, result: Any, verb: str, signal: Any = None, asked: di
             held = f"the result is in adata.uns['{PREFIX}_{verb}']"
             warn(f"The columns are not named as the genes are, so adata.var stays as it is; {held}.")
     elif hasattr(target, "adj") and hasattr(target, "nodes") and verb == "local":
+        for held in target.nodes.values():
+            _take_out(held)
         for name, values in _by_node(result).items():
             for node, value in zip(target.nodes, values.tolist(), strict=True):
                 target.nodes[node][f"{PREFIX}_{name}"] = value
@@ -63,6 +66,13 @@ def write_back(graph: Any, result: Any, verb: str, signal: Any = None, asked: di
         where = "an AnnData, or a networkx graph" if verb == "local" else "an AnnData"
         kind = type(target).__name__
         raise OptionError(f"write=True puts the result into {where}, and this is a {kind}; leave it out.")
+
+
+def _take_out(held: Any) -> None:
+    """Take out the values of nodes of an earlier call, which may have had other columns and tests."""
+    ends = tuple(f"_{name}" for name in OF_NODES)
+    for name in [name for name in held if str(name).startswith(f"{PREFIX}_") and str(name).endswith(ends)]:
+        del held[name]
 
 
 def _table(result: Any) -> Any:
