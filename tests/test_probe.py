@@ -228,6 +228,12 @@ def test_few_training_nodes_get_no_headline():
     found = st.probe(graph, features, labels, train=[*range(7), *range(60, 70)], repeats=1, rewired=1)
     assert found.verdict == "too few training nodes"
     assert "smallest class has 7" in found.headline
+    table = found.to_frame()
+    assert found.headline.endswith(f"Highest in the table: {table['view'][table['score'].idxmax()]}.")
+    single = st.probe(graph, features, [*["a"] * (len(labels) - 1), "b"], repeats=1, rewired=1)
+    assert "has 1 training node," in single.headline
+    assert "Highest" not in single.headline
+    assert "nan" not in str(single)
 
 
 @pytest.mark.parametrize(

@@ -81,9 +81,10 @@ class Probe:
         """The result in plain words."""
         name = self.target.score_name
         if self.verdict == "too few training nodes":
-            words = f"Not judged: the smallest class has {self.target.counts.min()} training nodes, and"
+            count, scores = int(self.target.counts.min()), self.to_frame()["score"]
+            words = f"Not judged: the smallest class has {count} training node{'s' * (count > 1)}, and"
             words += f" {LEAST_PER_CLASS} are needed. Label more nodes, join classes, or leave small ones out of train."
-            return f"{words} Highest in the table: {self.best}."
+            return words if scores.isna().all() else f"{words} Highest in the table: {self.views[scores.idxmax()]}."
         alone, advice = _mean(self.alone), MODELS[self.family].format(VIEWS[self.best].depth)
         if self.verdict == "no gain found":
             chance = 0.5 if name == "AUC" else 0.0
@@ -108,7 +109,8 @@ class Probe:
         lines.append(f"{'view':<24}{self.target.score_name:>7}{'error':>8}{middle:>10}{'gain':>8}{'rewired':>9}")
         for row, own in zip(self.to_frame().itertuples(), accuracy, strict=True):
             cells = f"{row.view:<24}{_number(row.score):>7}{_number(row.error):>8}{_number(own):>10}"
-            lines.append(cells + f"{row.gain:>+8.2f}{_number(row.rewired):>9}".rstrip())
+            gain = "" if np.isnan(row.gain) else f"{row.gain:+.2f}"
+            lines.append(cells + f"{gain:>8}{_number(row.rewired):>9}".rstrip())
         return "\n".join([*lines, LEGEND, "", *(fill(note, 80) for note in self.notes)])
 
     __repr__ = explain = __str__
