@@ -80,6 +80,11 @@ class Scores(NamedTuple):
         return self.score[self.chosen, np.arange(len(self.chosen))]
 
 
+def mean_known(values: np.ndarray) -> np.ndarray:
+    """Compute the mean of known values over the last axis, NaN where there is none."""
+    return np.ma.masked_invalid(values).mean(axis=-1).filled(np.nan)
+
+
 def corrected_error(values: np.ndarray) -> Any:
     """Compute the standard error of a mean over cross-validation folds whose training sets overlap, over the last axis.
 

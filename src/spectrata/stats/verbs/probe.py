@@ -22,7 +22,7 @@ from spectrata.inputs.readers.arrays import is_labelled
 from spectrata.inputs.readers.signal_objects import attribute, is_missing
 from spectrata.inputs.signals import as_signal
 from spectrata.results.notebook import html_table
-from spectrata.stats.cross_validation import FOLDS, Scores, Target, corrected_error, cross_validate
+from spectrata.stats.cross_validation import FOLDS, Scores, Target, corrected_error, cross_validate, mean_known
 from spectrata.stats.nulls.surrogates import swap_edges
 from spectrata.stats.verbs.write_back import write_back
 from spectrata.stats.views import ALONE, NO_GRAPH, SECOND, VIEWS, Neighbourhood, chosen_views, make_view
@@ -66,8 +66,8 @@ class Probe:
         score, on_rewired = self.scores.score, np.full(len(self.views), np.nan)
         if len(self.rewired):
             on_rewired[self.views.index(self.best)] = self.rewired.mean()
-        numbers = {"score": np.nanmean(score, axis=1), "error": corrected_error(score), "rewired": on_rewired}
-        return pd.DataFrame({"view": self.views, **numbers, "gain": np.nanmean(score - self.alone, axis=1)})
+        numbers = {"score": mean_known(score), "error": corrected_error(score), "rewired": on_rewired}
+        return pd.DataFrame({"view": self.views, **numbers, "gain": mean_known(score - self.alone)})
 
     @property
     def family(self) -> str:
@@ -103,7 +103,7 @@ class Probe:
 
     def __str__(self) -> str:
         classes = self.target.classes is not None
-        accuracy = np.nanmean(self.scores.accuracy, axis=1) if classes else np.full(len(self.views), np.nan)
+        accuracy = mean_known(self.scores.accuracy) if classes else np.full(len(self.views), np.nan)
         middle = "accuracy" if classes else ""
         lines = [fill(self.headline, 80), ""]
         lines.append(f"{'view':<24}{self.target.score_name:>7}{'error':>8}{middle:>10}{'gain':>8}{'rewired':>9}")
@@ -221,13 +221,13 @@ def probe(
             own = Neighbourhood(as_graph(edges=edges, n_nodes=given.n_nodes, weights=moved))
             again[number] = np.nanmean(cross_validate({best: make_view(own, x, best)[rows]}, target, folds).score)
     difference = scores.of_choice - scores.score[0]
-    gain, error = float(np.nanmean(difference)), float(corrected_error(difference))
+    gain, error = float(mean_known(difference)), float(corrected_error(difference))
     if target.counts.min() < LEAST_PER_CLASS:
         verdict = "too few training nodes"
     elif best == ALONE or not gain > 2 * error:
         verdict = "no gain found"
     else:
-        verdict = "neighbours help" if gain > again.max() - np.nanmean(scores.score[0]) else "degrees alone"
+        verdict = "neighbours help" if gain > again.max() - mean_known(scores.score[0]) else "degrees alone"
     said = f"{len(rows):,} training nodes of {given.n_nodes:,}, {FOLDS} folds x {count}. The features of all nodes are "
     said += "used, labels outside the training nodes never."
     if target.classes is not None:
@@ -244,7 +244,7 @@ def _chosen(names: tuple[str, ...], scores: Scores) -> str:
 
     The rule of Breiman et al. (Classification and Regression Trees, 1984), with the error of the paired difference.
     """
-    mean = np.nanmean(scores.score, axis=1)
+    mean = mean_known(scores.score)
     top = int(np.argmax(mean))
     near = mean[top] - mean <= np.nan_to_num(corrected_error(scores.score[top] - scores.score))
     ranks = np.where(near, [list(MODELS).index(VIEWS[name].family) for name in names], len(MODELS))
