@@ -294,6 +294,60 @@ def test_a_kept_stratification_reads_the_signal_of_the_call(verb):
     assert first.shape != second.shape or not np.allclose(first, second)
 
 
+def turned(graph, seed=0):
+    """The same graph in another order, under names that make its edges look alike by rows."""
+    order = np.random.default_rng(seed).permutation(len(graph))
+    names = np.array(list(graph))[order].tolist()
+    return nx.relabel_nodes(graph, dict(zip(graph, names, strict=True)))
+
+
+def test_graphs_that_look_alike_by_rows_are_told_apart_by_their_names():
+    graph = make_graph()
+    signal, others = make_signal(graph), turned(graph)
+    a, b = (st.spectra(one, signal, "gft", hops=1, weights=False) for one in (graph, others))
+    assert a.attrs["graph_hash"] == b.attrs["graph_hash"]
+    for read in (st.compare, lambda a, b: st.response(a, b, level="eigenspace")):
+        with pytest.raises(SpectrataError, match="different graphs"):
+            read(a, b)
+    ring = nx.relabel_nodes(nx.cycle_graph(8), "abcdefgh".__getitem__)  # turned by a step it is the same ring
+    next_one = nx.relabel_nodes(ring, dict(zip("abcdefgh", "bcdefgha", strict=True)))
+    values = pd.Series(np.arange(8.0) ** 2, index=list("abcdefgh"))
+    a, b = (st.spectra(one, values, "gft", hops=1) for one in (ring, next_one))
+    np.testing.assert_allclose(st.compare(a, b)["correlation"], 1.0)
+    unnamed = st.spectra(nx.cycle_graph(8), values.to_numpy(), "gft", hops=1)
+    np.testing.assert_allclose(st.compare(a, unnamed)["correlation"], 1.0)  # without names rows are all there is
+
+
+def test_strata_of_another_distance_are_not_compared():
+    graph = make_graph()
+    rng = np.random.default_rng(1)
+    for _, _, held in graph.edges(data=True):
+        held |= {"km": float(rng.uniform(0.2, 1.8)), "hours": float(rng.uniform(0.2, 1.8))}
+    other = nx.Graph()
+    other.add_nodes_from(reversed(list(graph)))
+    other.add_edges_from(graph.edges(data=True))
+    signal = make_signal(graph)
+    km, hours, again = (
+        st.spectra(st.Stratification(one, distance=name, bins=[0, 1.6]), signal, "gft")
+        for one, name in ((graph, "km"), (graph, "hours"), (other, "km"))
+    )
+    with pytest.raises(SpectrataError, match="strata by distance differ"):
+        st.compare(km, hours)
+    assert km["made_with"].item() != hours["made_with"].item()
+    np.testing.assert_allclose(st.compare(km, again)["correlation"], 1.0)
+
+
+def test_lengths_that_move_a_pair_to_another_bin_find_no_old_basis(tmp_path):
+    """The pairs of both, one bin after the other, are the same; the first bin ends earlier."""
+    found = []
+    for lengths, cache in (([1.0, 1.0, 2.0], tmp_path), ([1.0, 2.0, 2.0], tmp_path), ([1.0, 2.0, 2.0], None)):
+        edges = [(0, 1), (0, 2), (1, 2)]
+        strat = st.Stratification(edges=edges, distance=lengths, bins=[0, 1, 2], cache=cache)
+        found.append(st.spectra(strat, [0.0, 1.0, 5.0], "gft"))
+    assert found[1].equals(found[2])
+    assert not found[0].equals(found[2])
+
+
 def changed_files():
     """What may be changed in a saved result, by other programs."""
     return {
