@@ -10,8 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import ExitStack, closing
+from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from spectrata._version import __version__
 from spectrata.bands.settings import given_bands
@@ -66,7 +69,8 @@ def spectra_many(
     Parameters
     ----------
     pairs : iterable of (graph, signal) or (name, graph, signal)
-        Anything :func:`spectrata.spectra` takes; paths are read by the workers.
+        Anything :func:`spectrata.spectra` takes; paths are read by the workers. A generator may use its graphs and
+        arrays again: what is not in a list is copied.
     executor : concurrent.futures.Executor, optional
         Processes, threads, MPI, or Dask's ``client.get_executor()``; this process without one.
     store : path, optional
@@ -148,13 +152,24 @@ def _jobs(pairs: Iterable[Sequence[Any]]) -> list[Job]:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) not in (2, 3):
             raise OptionError(f"Pair {index} is not (graph, signal) or (name, graph, signal).")
         name = str(pair[0]) if len(pair) == 3 else str(index)
-        jobs.append(Job(index, name, pair[-2], pair[-1]))
+        jobs.append(Job(index, name, *(pair[-2:] if isinstance(pairs, Sequence) else map(_copied, pair[-2:]))))
     if not jobs:
         raise OptionError("There is no pair; give at least one graph with its signal.")
     name, count = Counter(job.name for job in jobs).most_common(1)[0]
     if count > 1:
         raise OptionError(f"The name {name!r} stands twice; give every pair its own.")
     return jobs
+
+
+def _copied(given: Any) -> Any:
+    """A copy of what a generator may change before it is read; a file mapped into memory stays one."""
+    if isinstance(given, np.memmap):
+        return given
+    own = None if isinstance(given, dict | list | set) else getattr(given, "copy", None) or getattr(given, "clone", None)
+    try:
+        return own() if callable(own) else deepcopy(given)
+    except (TypeError, AttributeError, RuntimeError):  # what cannot be copied, such as what holds a lock
+        return given
 
 
 def _chunk_size(jobs: list[Job], device: str | None) -> int:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from spectrata.errors import ResultError
 from spectrata.results import integrity
 from spectrata.results.atomic_io import cannot_write, tidy, written_whole
+from spectrata.results.integrity import CONTENT
 from spectrata.results.schema import ARGUMENTS, COORDINATES, ROW_DIMS, check, view
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-CONTENT = "content_hash"
 IN_MEMORY = 2**30  # bytes of a result up to which its file is made in memory: larger ones would take it twice
 
 

@@ -12,7 +12,7 @@ import mmap
 import os
 import stat
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import ResultError, SpectrataError, missing_extra, shortened, shown
-from spectrata.results.schema import FIELDS, NO_EDGES, OPTIONS, options_of
+from spectrata.results.schema import FIELDS, NO_EDGES, options_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -33,10 +33,7 @@ _CODECS = {
 }  # fmt: skip
 _HARMLESS, _MAX_RATIO = 2**28, 5000  # bytes that harm nobody, and more than any data worth keeping is packed by
 _SEAL = b"\nspectrata sha256 "
-# Labels and facts that a result is read by; other text may come back changed from a file (dates, odd characters).
-_LABELS = ("algorithm", "node", "status", "made_with")
-_FACTS = ("spectrata_version", "kind", "n_nodes", "n_edges", "graph_hash", "node_type", "laplacian", "self_loops",
-          "weights", "metric", "seed", "merged", "normalized", "zero_dropped", OPTIONS)  # fmt: skip
+CONTENT = "content_hash"  # attribute of a saved result
 
 
 def checksum_compressor() -> Any:
@@ -160,25 +157,32 @@ def _codecs(held: Any) -> Iterator[str]:
 
 
 def fingerprint(ds: "xr.Dataset") -> str:
-    """A hash of all numbers, their labels and the facts about them, to detect a damaged file."""
-    state = hashlib.sha256(b"3")
+    """A hash of all numbers, labels and facts as a file keeps them, to detect one that is damaged or was changed."""
+    state = hashlib.sha256(b"4")
     for name in sorted(str(name) for name in ds.variables):
         variable = ds.variables[name]
-        if variable.dtype.kind in "biuf":
+        values, kind = variable.values, variable.dtype.kind
+        if kind in "mM":  # a file may keep another unit of time
+            values, kind = values.astype(f"{kind}8[ns]").astype("<i8"), "i"
+        state.update(json.dumps([name, kind == "f", list(variable.dims), list(variable.shape)]).encode())
+        if kind in "biuf":
             # The same bits are another number in another type; one NaN is as good as another.
-            real = variable.dtype.kind == "f"
-            kind = "float" if real else "whole"
-            state.update(json.dumps([name, kind, list(variable.dims), list(variable.shape)]).encode())
-            values = np.array(variable.values, dtype="<f8" if real else "<i8")
-            if real:
+            values = np.array(values, dtype="<f8" if kind == "f" else "<i8")
+            if kind == "f":
                 values[np.isnan(values)] = np.nan
             state.update(values.tobytes())
-        elif name in _LABELS:
-            texts = np.asarray(variable.values).astype(str).tolist()
-            state.update(json.dumps([name, list(variable.dims), texts]).encode())
-    facts = [(name, str(ds.attrs[name])) for name in _FACTS if name in ds.attrs]
-    state.update(json.dumps(facts).encode())
+        else:  # a missing text is an empty one
+            texts = ["" if one is None or one != one else str(one) for one in values.ravel().tolist()]
+            state.update(json.dumps(texts).encode())
+        state.update(_facts(variable.attrs))
+    state.update(_facts(ds.attrs))
     return state.hexdigest()
+
+
+def _facts(attributes: Mapping[Any, Any]) -> bytes:
+    """Attributes as text, in which a number is a list of one: netCDF does not tell them apart."""
+    known = {str(name): np.ravel(value).tolist() for name, value in attributes.items() if name != CONTENT}
+    return json.dumps(known, sort_keys=True, default=str).encode()
 
 
 def has_holes(ds: "xr.Dataset") -> bool:

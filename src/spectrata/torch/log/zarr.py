@@ -103,7 +103,7 @@ class ZarrLog:
                     ds.to_zarr(made, mode="w", zarr_format=2, consolidated=True, encoding=_encoding(ds))
                 return
             self._cut_uncommitted()
-            attributes = joined_attributes(self.lazy().attrs, ds.attrs)
+            attributes = joined_attributes(self._own(ds.attrs).attrs, ds.attrs)
             fixed = [name for name in ds.variables if "snapshot" not in ds[name].dims]
             rows = ds.drop_vars(fixed).assign_attrs(attributes)
             rows.to_zarr(self.path, mode="a", append_dim="snapshot", zarr_format=2, consolidated=True)
@@ -129,10 +129,15 @@ class ZarrLog:
         self.note({"facts": attributes})
         if not self.exists():
             return None
+        return self._own(attributes)
+
+    def _own(self, attributes: Mapping[str, Any]) -> "xr.Dataset":
+        """The rows of the log, refused where they are not of this graph, these options, and the model if it is known."""
         ds = self.lazy()
         if not is_rows(ds):
             raise ResultError(f"{self.path} is not the log of a watched model; use another path, or remove it.")
-        other = [words for name, words in OWN.items() if ds.attrs.get(name, "") != attributes[name]]
+        asked = [name for name in OWN if name != "model" or attributes.get(name)]
+        other = [OWN[name] for name in asked if ds.attrs.get(name, "") != attributes.get(name, "")]
         if other:
             differs = f"another {', another '.join(other)}"
             raise ResultError(f"{self.path} is the log of {differs}; use another path, or remove it.")
@@ -167,15 +172,16 @@ class ZarrLog:
             return
         scores: dict[int, dict[str, float]] = {}
         known: set[tuple[str, int]] = set()
+        facts: dict[str, Any] = {}
+        for line in self._lines():
+            facts |= line.get("facts", {})
         if self.exists():
-            held = self.lazy()
+            held = self._own(facts) if facts else self.lazy()
             scores = read_scores(held)
             known = set(zip(held["layer"].values.tolist(), held["step"].values.tolist(), strict=True))
-        facts: dict[str, Any] = {}
         rows: list[Row] = []
         labels: dict[int, int] = {}
         for line in self._lines():
-            facts |= line.get("facts", {})
             rows += [Row(**row) for row in line.get("rows", ()) if _is_row(row)]
             if isinstance(line.get("epoch"), int):
                 labels |= dict.fromkeys(line.get("steps", ()), line["epoch"])

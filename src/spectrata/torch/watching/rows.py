@@ -4,6 +4,7 @@ Rows of the ``snapshot`` dimension are (pass, layer) pairs; ``layer``, ``role``,
 ``width`` are coordinates along it.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -21,7 +22,8 @@ from spectrata.torch.watching.measures import MEASURES
 if TYPE_CHECKING:
     import xarray as xr
 
-TEXT = {"layer": "<U96", "role": "<U6", "mode": "<U7", "status": "<U128", "snapshot": "<U160"}  # so that logs can grow
+LONGEST = 96  # characters of a layer's name
+TEXT = {"layer": f"<U{LONGEST}", "role": "<U6", "mode": "<U7", "status": "<U128", "snapshot": "<U160"}  # so that logs can grow
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,13 @@ class Row:
     def to_json(self) -> dict[str, Any]:
         """This row for a log, without its activation."""
         return {name: value for name, value in vars(self).items() if name != "values"}
+
+
+def layer_name(name: str) -> str:
+    """A layer's name; one too long for a log has a hash in its middle, so that no two become one."""
+    if len(name) <= LONGEST:
+        return name
+    return f"{name[:40]}~{hashlib.sha256(name.encode('utf-8', 'backslashreplace')).hexdigest()[:8]}~{name[-46:]}"
 
 
 def row_coordinates(rows: Sequence[Row]) -> dict[str, Any]:
