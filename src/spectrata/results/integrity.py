@@ -6,13 +6,14 @@ written.
 """
 
 import hashlib
+import itertools
 import json
 import math
 import mmap
 import os
 import stat
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ _CODECS = {
 _HARMLESS, _MAX_RATIO = 2**28, 5000  # bytes that harm nobody, and more than any data worth keeping is packed by
 _SEAL = b"\nspectrata sha256 "
 CONTENT = "content_hash"  # attribute of a saved result
+LOG = "recorded"  # attribute of the log of a watched model
 
 
 def checksum_compressor() -> Any:
@@ -131,15 +133,35 @@ def check_store(path: Path, sparse: bool = False) -> None:
             if not (stat.S_ISREG(held.st_mode) or stat.S_ISDIR(held.st_mode)):
                 raise ResultError(f"{path} refers to other files or folders ({shown(name)}), which are never opened.")
             on_disk += held.st_size
-    for _, array in zarr.open_group(path, mode="r").arrays():
+    group = zarr.open_group(path, mode="r")
+    for name, array in group.arrays():
         facts = array.metadata.to_dict()
-        for name in _codecs([facts.get(key) for key in ("compressor", "filters", "codecs")]):
-            if name.removeprefix("numcodecs.") not in _CODECS:
-                raise ResultError(f"{path} needs the codec {shown(name)}, which is not trusted to decode data.")
+        if LOG in group.attrs:
+            steps = zip(array.shape, array.chunks, strict=True)
+            require_chunks(path / name, [range(-(-size // step)) for size, step in steps])
+        for codec in _codecs([facts.get(key) for key in ("compressor", "filters", "codecs")]):
+            if codec.removeprefix("numcodecs.") not in _CODECS:
+                raise ResultError(f"{path} needs the codec {shown(codec)}, which is not trusted to decode data.")
         # Even one number is read as a whole chunk.
         claimed += array.dtype.itemsize * max(math.prod(array.shape), math.prod(array.chunks))
     if not sparse:
         _check_claim(path, claimed, on_disk)
+
+
+def whole_chunks() -> Any:
+    """A context in which Zarr writes every chunk, also those of fill values alone: then a missing file is a lost one."""
+    require_zarr()
+    import zarr
+
+    return zarr.config.set({"array.write_empty_chunks": True})
+
+
+def require_chunks(folder: Path, ranges: Iterable[range]) -> None:
+    """Refuse a Zarr array that has lost files; Zarr takes what is not there for fill values."""
+    there = set(os.listdir(folder))
+    for at in itertools.product(*ranges):
+        if (chunk := ".".join(map(str, at)) or "0") not in there:
+            raise ResultError(f"{folder.parent} is damaged: it has lost the file {folder.name}/{chunk}.")
 
 
 def _codecs(held: Any) -> Iterator[str]:

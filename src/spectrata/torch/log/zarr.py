@@ -17,7 +17,7 @@ import numpy as np
 
 from spectrata.errors import ResultError
 from spectrata.results.atomic_io import Lock, cannot_write, tidy, written_whole
-from spectrata.results.integrity import check_store, checksum_compressor, readable
+from spectrata.results.integrity import LOG, check_store, checksum_compressor, readable, whole_chunks
 from spectrata.stats.findings.watched import MODES, is_rows
 from spectrata.torch.watching.measures import MEASURES
 from spectrata.torch.watching.rows import Row, joined_attributes, labelled, measures_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 2**18  # of rows that share a file: one file a row would be millions of them
 LABEL_ROWS = 256  # of those with one value a row
-OWN = {"graph_hash": "graph", "model": "model (names or shapes of its parameters)", "recorded": "hops or options"}
+OWN = {"graph_hash": "graph", "model": "model (names or shapes of its parameters)", LOG: "hops or options"}
 
 
 class ZarrLog:
@@ -99,14 +99,15 @@ class ZarrLog:
         self.lock()
         try:
             if not self.exists():
-                with written_whole(self.path, durable=False) as made:
+                with whole_chunks(), written_whole(self.path, durable=False) as made:
                     ds.to_zarr(made, mode="w", zarr_format=2, consolidated=True, encoding=_encoding(ds))
                 return
             self._cut_uncommitted()
             attributes = joined_attributes(self._own(ds.attrs).attrs, ds.attrs)
             fixed = [name for name in ds.variables if "snapshot" not in ds[name].dims]
             rows = ds.drop_vars(fixed).assign_attrs(attributes)
-            rows.to_zarr(self.path, mode="a", append_dim="snapshot", zarr_format=2, consolidated=True)
+            with whole_chunks():
+                rows.to_zarr(self.path, mode="a", append_dim="snapshot", zarr_format=2, consolidated=True)
         except OSError as problem:
             raise cannot_write(self.path, problem, "recorded passes wait until it can") from problem
 
@@ -153,9 +154,10 @@ class ZarrLog:
                 self._cut_uncommitted()
                 now = labelled(self.lazy(), labels)
                 group: Any = zarr.open_group(self.path, mode="r+", use_consolidated=False)
-                for name in ("epoch", "snapshot", "made_with"):
-                    if name in group and not np.array_equal(group[name][...], now[name].values):
-                        group[name][...] = now[name].values
+                with whole_chunks():
+                    for name in ("epoch", "snapshot", "made_with"):
+                        if name in group and not np.array_equal(group[name][...], now[name].values):
+                            group[name][...] = now[name].values
                 group.attrs.update(dict(facts))
                 zarr.consolidate_metadata(self.path, zarr_format=2)
             except OSError as problem:
