@@ -6,6 +6,7 @@ attributes: its size, metric and hash. Spectra may be summed into common bands, 
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,7 @@ LAYOUT: dict[str, Field] = FIELDS | {
     "metric": Field((), "str", "", "metric of the gradient", True),
     "graph_hash": Field((), "str", "", "hash of the graph's edges", True),
     "error": Field((), "str", "", "why a pair failed"),
-    "digest": Field((), "str", "", "hash of the pair and of everything asked, which a stored result is compared by"),
+    "digest": Field((), "str", "", "hash of the pair and of everything asked, size and hash of what is stored"),
 }
 READ_AS = "read_as"  # among what was asked: how graphs were read
 UNKNOWN = "-"  # digest of a pair that failed for a reason outside itself: it is always tried again
@@ -105,6 +106,48 @@ def padded(name: str, outcomes: Iterable[Outcome], sizes: Sizes, start: int, cou
             places: Any = (outcome.rows - start, *map(slice, array.shape[1:]))
             values[places] = array
     return values
+
+
+def marks(values: dict[str, np.ndarray], names: list[str], facts: dict[str, Any], sizes: Sizes) -> np.ndarray:
+    """Digests of some rows with the size and the hash of what a store keeps of them, up to this size."""
+    texts, numbers = [], []
+    for name, field in LAYOUT.items():
+        own = values[name][(slice(None), *(slice(sizes[dim]) for dim in field.dims))]
+        if field.dtype != "str":
+            numbers.append(np.ascontiguousarray(own, dtype=field.dtype).reshape(len(names), -1).view(np.uint8))
+        elif name != "digest":
+            texts.append(own.reshape(len(names), -1).tolist())
+    found, asked = [], json.dumps(facts, sort_keys=True)
+    rows = zip(values["digest"].tolist(), names, zip(*texts, strict=True), np.hstack(numbers), strict=True)
+    for digest, name, words, held in rows:
+        pair = digest.split(" ")[0]
+        state = hashlib.sha256(json.dumps([asked, pair, name, words]).encode())
+        state.update(held.data)
+        found.append(f"{pair} {sizes['hop']} {sizes['component']} {state.hexdigest()}")
+    return np.array(found, dtype=object)
+
+
+def marked_sizes(digests: np.ndarray, algorithms: int) -> dict[tuple[int, int], tuple[np.ndarray, Sizes]]:
+    """The rows that a store says it holds, by their size when they were written; (0, 0) where it is not said."""
+    rows: dict[tuple[int, int], list[int]] = {}
+    for row, digest in enumerate(digests.tolist()):
+        if digest:
+            said = re.fullmatch(r"\S+ (\d{1,9}) (\d{1,9}) \S+", digest)
+            rows.setdefault((int(said[1]), int(said[2])) if said else (0, 0), []).append(row)
+    return {
+        size: (np.array(own), {"algorithm": algorithms, "hop": size[0], "component": size[1]})
+        for size, own in rows.items()
+    }
+
+
+def changed(values: dict[str, np.ndarray], names: list[str], facts: dict[str, Any]) -> list[int]:
+    """The rows that are not as they were written."""
+    found, algorithms = [], values["magnitude"].shape[1]
+    for rows, sizes in marked_sizes(values["digest"], algorithms).values():
+        own = {name: values[name][rows] for name in LAYOUT}
+        now = marks(own, [names[row] for row in rows], facts, sizes)
+        found += rows[now != own["digest"].astype(object)].tolist()
+    return sorted(found)
 
 
 def labelled(ds: "xr.Dataset", facts: dict[str, Any]) -> "xr.Dataset":

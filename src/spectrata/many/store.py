@@ -3,21 +3,22 @@
 Plain xarray opens the store at any time. Arrays have one row per pair and grow along hops and components as larger
 graphs come in. Readers look at one file, the consolidated metadata, which is replaced when all arrays have grown. A
 pair's ``digest`` is written when its arrays are on the disk, and taken away before they are replaced: what has a
-digest is whole, and is what the digest says. One process writes at a time.
+digest is whole, and is what the digest says: a hash of the pair, and one of what is stored of it, which tells lost and
+exchanged files. One process writes at a time.
 """
 
 import json
 import os
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.errors import OptionError, ResultError
-from spectrata.many.layout import LAYOUT, Outcome, hop_labels, labelled, padded, sizes_of
+from spectrata.errors import OptionError, ResultError, shown
+from spectrata.many.layout import LAYOUT, Outcome, changed, hop_labels, labelled, marked_sizes, marks, padded, sizes_of
 from spectrata.results.atomic_io import Lock, cannot_write, sync, sync_tree, tidy, written_whole
-from spectrata.results.integrity import check_store, checksum_compressor, readable
+from spectrata.results.files import IN_MEMORY
+from spectrata.results.integrity import check_store, checksum_compressor, readable, require_chunks, whole_chunks
 from spectrata.results.schema import ARGUMENTS
 
 if TYPE_CHECKING:
@@ -65,22 +66,28 @@ class ResultStore:
 
     def _open(self, names: list[str], facts: dict[str, Any]) -> None:
         self.group, self.asked = _opened(self.place), json.loads(facts[ARGUMENTS])
-        self._array = cache(self.group.__getitem__)  # opened once: no other process makes or grows them
+        with whole_chunks():  # opened once: no other process makes or grows them
+            self._arrays = {name: self.group[name] for name in ("graph", "hop", *LAYOUT)}
         for part in self.place.rglob("*.partial"):  # pieces that a killed run was writing
             part.unlink(missing_ok=True)
-        held, own = self.group.attrs, self._array("graph")[:].astype(str).tolist()
+        held, own = dict(self.group.attrs), self._arrays["graph"][:].astype(str).tolist()
         different = [name for name in ("seed", "weights", ARGUMENTS) if held.get(name) != facts[name]]
-        different += ["chunk"] * (self._array("digest").chunks != (self.chunk,))
+        different += ["chunk"] * (self._arrays["digest"].chunks != (self.chunk,))
         different += ["names of the pairs"] * (own != names)
         if different:
             words = f"{self.place} holds another run (other {', '.join(different)})"
             raise OptionError(f"{words}; choose another store, or remove it.")
-        self._sizes = sizes_of(self.asked, [], *self._array("eigenvalue").shape[1:])
-        digests, hashes, errors = (self._array(name)[:] for name in ("digest", "graph_hash", "error"))
-        if digests.shape != (self.count,):
-            raise ResultError(f"{self.place} is damaged: it has {len(digests)} digests of {self.count} pairs.")
-        # A pair that was computed has a hash; without one, a file of the store was lost.
-        self.digests = np.where((hashes != "") | (errors != ""), digests, "").tolist()
+        self._sizes = sizes_of(self.asked, [], *self._arrays["eigenvalue"].shape[1:])
+        stored = self._arrays["digest"][:]
+        if stored.shape != (self.count,):
+            raise ResultError(f"{self.place} is damaged: it has {len(stored)} digests of {self.count} pairs.")
+        self.names, self.facts, self.digests = names, held, [text.split(" ")[0] for text in stored.tolist()]
+        for first in range(0, self.count, self.chunk):
+            own = slice(first, first + self.chunk)
+            if any(self.digests[own]):
+                values = {name: self._arrays[name][own] for name in LAYOUT}
+                for row in changed(values, names[own], held):  # lost or exchanged files: it is computed again
+                    self.digests[first + row] = ""
 
     def close(self) -> None:
         """Let another process write."""
@@ -95,20 +102,22 @@ class ResultStore:
                 self._grow(outcomes)
                 rows = np.sort(np.concatenate([outcome.rows for outcome in outcomes]))
                 if any(self.digests[row] for row in rows.tolist()):  # computed again: forget what was
-                    self._write_field("digest", rows, [])
+                    self._write_field("digest", rows, np.full(len(rows), "", dtype=object))
+                first = int(rows[0]) // self.chunk * self.chunk
+                values = {n: padded(n, outcomes, self._sizes, first, self.chunk)[rows - first] for n in LAYOUT}
+                values["digest"] = marks(values, [self.names[row] for row in rows], self.facts, self._sizes)
                 for name in LAYOUT:  # the digest is the last
-                    self._write_field(name, rows, outcomes)
+                    self._write_field(name, rows, values[name])
         except OSError as problem:
             kept = "the pairs that are done stay done, and the same call goes on from there"
             raise cannot_write(self.place, problem, kept) from problem
 
-    def _write_field(self, name: str, rows: np.ndarray, outcomes: list[Outcome]) -> None:
+    def _write_field(self, name: str, rows: np.ndarray, values: np.ndarray) -> None:
         """Write some rows, all inside one chunk of the array, and wait for the disk."""
         number = int(rows[0]) // self.chunk
         first = number * self.chunk
-        values = padded(name, outcomes, self._sizes, first, self.chunk)
         whole = len(rows) == min(self.chunk, self.count - first)
-        self._array(name).oindex[slice(first, first + len(rows)) if whole else rows] = values[rows - first]
+        self._arrays[name].oindex[slice(first, first + len(rows)) if whole else rows] = values
         for file in (self.place / name).glob(f"{number}*"):
             sync(file)
         sync(self.place / name)
@@ -120,16 +129,19 @@ class ResultStore:
         sizes = sizes_of(self.asked, outcomes, self._sizes["hop"], self._sizes["component"])
         if sizes != self._sizes:
             for name, field in LAYOUT.items():
-                self._array(name).resize((self.count, *(sizes[dim] for dim in field.dims)))
-            self._array("hop").resize((sizes["hop"],))
-            self._array("hop")[:] = np.array(hop_labels(self.asked, sizes["hop"]))
+                self._arrays[name].resize((self.count, *(sizes[dim] for dim in field.dims)))
+            self._arrays["hop"].resize((sizes["hop"],))
+            self._arrays["hop"][:] = np.array(hop_labels(self.asked, sizes["hop"]))
             zarr.consolidate_metadata(self.group.store, zarr_format=2)
             sync_tree(self.place)
             self._sizes = sizes
 
 
 def open_many(store: "str | os.PathLike") -> "xr.Dataset":
-    """Open what :func:`spectra_many` wrote, finished or not; arrays are read when used.
+    """Open what :func:`spectra_many` wrote, finished or not, and refuse it where files were lost or exchanged.
+
+    Up to 1 GiB is read at once. Of a larger store arrays are read when used, so that a later run that changes the
+    store changes them, and a file that was exchanged is not noticed.
 
     Examples
     --------
@@ -143,11 +155,33 @@ def open_many(store: "str | os.PathLike") -> "xr.Dataset":
     import xarray as xr
 
     place = Path(store)
-    facts = dict(_opened(place).attrs)
+    group = _opened(place)
+    facts = dict(group.attrs)
     with readable(place):
         # Without masking, -1 and 0 stay whole numbers.
         ds = xr.open_dataset(place, engine="zarr", consolidated=True, chunks=None, mask_and_scale=False)
+        _check_files(place, group)
+        if ds.nbytes <= IN_MEMORY:
+            names = ds.load()["graph"].values.astype(str).tolist()
+            if rows := changed({name: ds[name].values for name in LAYOUT}, names, facts):
+                words = f"the pair {shown(names[rows[0]])} is not as it was written"
+                raise ResultError(f"{place} is damaged: {words}; call spectra_many again to compute what was lost.")
         return labelled(ds.drop_encoding(), facts)
+
+
+def _check_files(place: Path, group: Any) -> None:
+    """Refuse a store that has lost a file of a pair that is done; what grew since need not be there."""
+    chunk, grids = group["digest"].chunks[0], {}
+    for rows, sizes in marked_sizes(group["digest"][:], group["magnitude"].shape[1]).values():
+        for number in np.unique(rows // chunk).tolist():
+            before = grids.get(number, sizes)
+            grids[number] = {dim: max(size, before[dim]) for dim, size in sizes.items()}
+    for name, field in LAYOUT.items():
+        steps = dict(zip(field.dims, group[name].chunks[1:], strict=True))
+        require_chunks(
+            place / name,
+            ([range(n, n + 1), *(range(-(-sizes[dim] // steps[dim])) for dim in steps)] for n, sizes in grids.items()),
+        )
 
 
 def _make(place: Path, names: list[str], chunk: int, facts: dict[str, Any]) -> None:

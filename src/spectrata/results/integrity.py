@@ -138,7 +138,7 @@ def check_store(path: Path, sparse: bool = False) -> None:
         facts = array.metadata.to_dict()
         if LOG in group.attrs:
             steps = zip(array.shape, array.chunks, strict=True)
-            require_chunks(path / name, [range(-(-size // step)) for size, step in steps])
+            require_chunks(path / name, [[range(-(-size // step)) for size, step in steps]])
         for codec in _codecs([facts.get(key) for key in ("compressor", "filters", "codecs")]):
             if codec.removeprefix("numcodecs.") not in _CODECS:
                 raise ResultError(f"{path} needs the codec {shown(codec)}, which is not trusted to decode data.")
@@ -156,10 +156,10 @@ def whole_chunks() -> Any:
     return zarr.config.set({"array.write_empty_chunks": True})
 
 
-def require_chunks(folder: Path, ranges: Iterable[range]) -> None:
+def require_chunks(folder: Path, grids: Iterable[list[range]]) -> None:
     """Refuse a Zarr array that has lost files; Zarr takes what is not there for fill values."""
     there = set(os.listdir(folder))
-    for at in itertools.product(*ranges):
+    for at in itertools.chain.from_iterable(itertools.product(*grid) for grid in grids):
         if (chunk := ".".join(map(str, at)) or "0") not in there:
             raise ResultError(f"{folder.parent} is damaged: it has lost the file {folder.name}/{chunk}.")
 
