@@ -340,9 +340,9 @@ def test_strata_of_another_distance_are_not_compared():
 def test_lengths_that_move_a_pair_to_another_bin_find_no_old_basis(tmp_path):
     """The pairs of both, one bin after the other, are the same; the first bin ends earlier."""
     found = []
-    for lengths, cache in (([1.0, 1.0, 2.0], tmp_path), ([1.0, 2.0, 2.0], tmp_path), ([1.0, 2.0, 2.0], None)):
+    for lengths, folder in (([1.0, 1.0, 2.0], tmp_path), ([1.0, 2.0, 2.0], tmp_path), ([1.0, 2.0, 2.0], None)):
         edges = [(0, 1), (0, 2), (1, 2)]
-        strat = st.Stratification(edges=edges, distance=lengths, bins=[0, 1, 2], cache=cache)
+        strat = st.Stratification(edges=edges, distance=lengths, bins=[0, 1, 2], cache=folder)
         found.append(st.spectra(strat, [0.0, 1.0, 5.0], "gft"))
     assert found[1].equals(found[2])
     assert not found[0].equals(found[2])

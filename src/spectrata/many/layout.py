@@ -6,7 +6,6 @@ attributes: its size, metric and hash. Spectra may be summed into common bands, 
 
 import hashlib
 import json
-import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -108,46 +107,26 @@ def padded(name: str, outcomes: Iterable[Outcome], sizes: Sizes, start: int, cou
     return values
 
 
-def marks(values: dict[str, np.ndarray], names: list[str], facts: dict[str, Any], sizes: Sizes) -> np.ndarray:
-    """Digests of some rows with the size and the hash of what a store keeps of them, up to this size."""
-    texts, numbers = [], []
+def mark(values: dict[str, np.ndarray], row: int, asked: list[Any], hops: int, components: int) -> str:
+    """A digest with the size and the hash of what a store keeps of its pair, which is named and asked so."""
+    pair, sizes = values["digest"][row].split(" ")[0], {"hop": hops, "component": components}
+    state = hashlib.sha256(json.dumps([*asked, pair]).encode())
     for name, field in LAYOUT.items():
-        own = values[name][(slice(None), *(slice(sizes[dim]) for dim in field.dims))]
+        own = values[name][(row, *(slice(sizes.get(dim)) for dim in field.dims))]
         if field.dtype != "str":
-            numbers.append(np.ascontiguousarray(own, dtype=field.dtype).reshape(len(names), -1).view(np.uint8))
+            state.update(np.ascontiguousarray(own, dtype=field.dtype))
         elif name != "digest":
-            texts.append(own.reshape(len(names), -1).tolist())
-    found, asked = [], json.dumps(facts, sort_keys=True)
-    rows = zip(values["digest"].tolist(), names, zip(*texts, strict=True), np.hstack(numbers), strict=True)
-    for digest, name, words, held in rows:
-        pair = digest.split(" ")[0]
-        state = hashlib.sha256(json.dumps([asked, pair, name, words]).encode())
-        state.update(held.data)
-        found.append(f"{pair} {sizes['hop']} {sizes['component']} {state.hexdigest()}")
-    return np.array(found, dtype=object)
-
-
-def marked_sizes(digests: np.ndarray, algorithms: int) -> dict[tuple[int, int], tuple[np.ndarray, Sizes]]:
-    """The rows that a store says it holds, by their size when they were written; (0, 0) where it is not said."""
-    rows: dict[tuple[int, int], list[int]] = {}
-    for row, digest in enumerate(digests.tolist()):
-        if digest:
-            said = re.fullmatch(r"\S+ (\d{1,9}) (\d{1,9}) \S+", digest)
-            rows.setdefault((int(said[1]), int(said[2])) if said else (0, 0), []).append(row)
-    return {
-        size: (np.array(own), {"algorithm": algorithms, "hop": size[0], "component": size[1]})
-        for size, own in rows.items()
-    }
+            state.update(json.dumps(np.asarray(own).tolist()).encode())
+    return f"{pair} {hops} {components} {state.hexdigest()}"
 
 
 def changed(values: dict[str, np.ndarray], names: list[str], facts: dict[str, Any]) -> list[int]:
-    """The rows that are not as they were written."""
-    found, algorithms = [], values["magnitude"].shape[1]
-    for rows, sizes in marked_sizes(values["digest"], algorithms).values():
-        own = {name: values[name][rows] for name in LAYOUT}
-        now = marks(own, [names[row] for row in rows], facts, sizes)
-        found += rows[now != own["digest"].astype(object)].tolist()
-    return sorted(found)
+    """The rows of a store that are not as they were written."""
+    rows = ((row, digest.split(" ")) for row, digest in enumerate(values["digest"].tolist()) if digest)
+    return [
+        row for row, said in rows
+        if len(said) != 4 or mark(values, row, [facts, names[row]], *map(int, said[1:3])) != " ".join(said)
+    ]  # fmt: skip
 
 
 def labelled(ds: "xr.Dataset", facts: dict[str, Any]) -> "xr.Dataset":

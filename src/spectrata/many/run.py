@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -162,14 +162,11 @@ def _jobs(pairs: Iterable[Sequence[Any]]) -> list[Job]:
 
 
 def _copied(given: Any) -> Any:
-    """A copy of what a generator may change before it is read; a file mapped into memory stays one."""
-    if isinstance(given, np.memmap):
-        return given
-    own = None if isinstance(given, dict | list | set) else getattr(given, "copy", None) or getattr(given, "clone", None)
-    try:
-        return own() if callable(own) else deepcopy(given)
-    except (TypeError, AttributeError, RuntimeError):  # what cannot be copied, such as what holds a lock
-        return given
+    """A copy of what a generator may change before it is read, where it can be copied and is not mapped from a file."""
+    how = [name for name in ("copy", "clone") if hasattr(given, name) and not isinstance(given, dict | list)]
+    with suppress(TypeError, AttributeError, RuntimeError):
+        return given if isinstance(given, np.memmap) else getattr(given, how[0])() if how else deepcopy(given)
+    return given
 
 
 def _chunk_size(jobs: list[Job], device: str | None) -> int:

@@ -9,16 +9,17 @@ exchanged files. One process writes at a time.
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectrata.errors import OptionError, ResultError, shown
-from spectrata.many.layout import LAYOUT, Outcome, changed, hop_labels, labelled, marked_sizes, marks, padded, sizes_of
+from spectrata.many.layout import LAYOUT, Outcome, changed, hop_labels, labelled, mark, padded, sizes_of
 from spectrata.results.atomic_io import Lock, cannot_write, sync, sync_tree, tidy, written_whole
 from spectrata.results.files import IN_MEMORY
-from spectrata.results.integrity import check_store, checksum_compressor, readable, require_chunks, whole_chunks
+from spectrata.results.integrity import check_store, checksum_compressor, readable
 from spectrata.results.schema import ARGUMENTS
 
 if TYPE_CHECKING:
@@ -66,28 +67,26 @@ class ResultStore:
 
     def _open(self, names: list[str], facts: dict[str, Any]) -> None:
         self.group, self.asked = _opened(self.place), json.loads(facts[ARGUMENTS])
-        with whole_chunks():  # opened once: no other process makes or grows them
-            self._arrays = {name: self.group[name] for name in ("graph", "hop", *LAYOUT)}
+        self._array = cache(self.group.__getitem__)  # opened once: no other process makes or grows them
         for part in self.place.rglob("*.partial"):  # pieces that a killed run was writing
             part.unlink(missing_ok=True)
-        held, own = dict(self.group.attrs), self._arrays["graph"][:].astype(str).tolist()
+        held, own = dict(self.group.attrs), self._array("graph")[:].astype(str).tolist()
         different = [name for name in ("seed", "weights", ARGUMENTS) if held.get(name) != facts[name]]
-        different += ["chunk"] * (self._arrays["digest"].chunks != (self.chunk,))
+        different += ["chunk"] * (self._array("digest").chunks != (self.chunk,))
         different += ["names of the pairs"] * (own != names)
         if different:
             words = f"{self.place} holds another run (other {', '.join(different)})"
             raise OptionError(f"{words}; choose another store, or remove it.")
-        self._sizes = sizes_of(self.asked, [], *self._arrays["eigenvalue"].shape[1:])
-        stored = self._arrays["digest"][:]
+        self._sizes = sizes_of(self.asked, [], *self._array("eigenvalue").shape[1:])
+        stored = self._array("digest")[:]
         if stored.shape != (self.count,):
             raise ResultError(f"{self.place} is damaged: it has {len(stored)} digests of {self.count} pairs.")
         self.names, self.facts, self.digests = names, held, [text.split(" ")[0] for text in stored.tolist()]
         for first in range(0, self.count, self.chunk):
             own = slice(first, first + self.chunk)
-            if any(self.digests[own]):
-                values = {name: self._arrays[name][own] for name in LAYOUT}
-                for row in changed(values, names[own], held):  # lost or exchanged files: it is computed again
-                    self.digests[first + row] = ""
+            values = {name: self._array(name)[own] for name in LAYOUT if any(self.digests[own])}
+            for row in changed(values, names[own], held) if values else ():  # files were lost or exchanged
+                self.digests[first + row] = ""
 
     def close(self) -> None:
         """Let another process write."""
@@ -105,7 +104,9 @@ class ResultStore:
                     self._write_field("digest", rows, np.full(len(rows), "", dtype=object))
                 first = int(rows[0]) // self.chunk * self.chunk
                 values = {n: padded(n, outcomes, self._sizes, first, self.chunk)[rows - first] for n in LAYOUT}
-                values["digest"] = marks(values, [self.names[row] for row in rows], self.facts, self._sizes)
+                size = self._sizes["hop"], self._sizes["component"]
+                asked = ([self.facts, self.names[row]] for row in rows)
+                values["digest"] = np.array([mark(values, at, own, *size) for at, own in enumerate(asked)], object)
                 for name in LAYOUT:  # the digest is the last
                     self._write_field(name, rows, values[name])
         except OSError as problem:
@@ -117,7 +118,7 @@ class ResultStore:
         number = int(rows[0]) // self.chunk
         first = number * self.chunk
         whole = len(rows) == min(self.chunk, self.count - first)
-        self._arrays[name].oindex[slice(first, first + len(rows)) if whole else rows] = values
+        self._array(name).oindex[slice(first, first + len(rows)) if whole else rows] = values
         for file in (self.place / name).glob(f"{number}*"):
             sync(file)
         sync(self.place / name)
@@ -129,9 +130,9 @@ class ResultStore:
         sizes = sizes_of(self.asked, outcomes, self._sizes["hop"], self._sizes["component"])
         if sizes != self._sizes:
             for name, field in LAYOUT.items():
-                self._arrays[name].resize((self.count, *(sizes[dim] for dim in field.dims)))
-            self._arrays["hop"].resize((sizes["hop"],))
-            self._arrays["hop"][:] = np.array(hop_labels(self.asked, sizes["hop"]))
+                self._array(name).resize((self.count, *(sizes[dim] for dim in field.dims)))
+            self._array("hop").resize((sizes["hop"],))
+            self._array("hop")[:] = np.array(hop_labels(self.asked, sizes["hop"]))
             zarr.consolidate_metadata(self.group.store, zarr_format=2)
             sync_tree(self.place)
             self._sizes = sizes
@@ -140,8 +141,8 @@ class ResultStore:
 def open_many(store: "str | os.PathLike") -> "xr.Dataset":
     """Open what :func:`spectra_many` wrote, finished or not, and refuse it where files were lost or exchanged.
 
-    Up to 1 GiB is read at once. Of a larger store arrays are read when used, so that a later run that changes the
-    store changes them, and a file that was exchanged is not noticed.
+    Up to 1 GiB is read and checked at once. Arrays of a larger store are read, unchecked, when they are used, and a
+    later run on the store changes them; ``spectra_many`` checks it whole.
 
     Examples
     --------
@@ -160,28 +161,12 @@ def open_many(store: "str | os.PathLike") -> "xr.Dataset":
     with readable(place):
         # Without masking, -1 and 0 stay whole numbers.
         ds = xr.open_dataset(place, engine="zarr", consolidated=True, chunks=None, mask_and_scale=False)
-        _check_files(place, group)
         if ds.nbytes <= IN_MEMORY:
             names = ds.load()["graph"].values.astype(str).tolist()
             if rows := changed({name: ds[name].values for name in LAYOUT}, names, facts):
                 words = f"the pair {shown(names[rows[0]])} is not as it was written"
                 raise ResultError(f"{place} is damaged: {words}; call spectra_many again to compute what was lost.")
         return labelled(ds.drop_encoding(), facts)
-
-
-def _check_files(place: Path, group: Any) -> None:
-    """Refuse a store that has lost a file of a pair that is done; what grew since need not be there."""
-    chunk, grids = group["digest"].chunks[0], {}
-    for rows, sizes in marked_sizes(group["digest"][:], group["magnitude"].shape[1]).values():
-        for number in np.unique(rows // chunk).tolist():
-            before = grids.get(number, sizes)
-            grids[number] = {dim: max(size, before[dim]) for dim, size in sizes.items()}
-    for name, field in LAYOUT.items():
-        steps = dict(zip(field.dims, group[name].chunks[1:], strict=True))
-        require_chunks(
-            place / name,
-            ([range(n, n + 1), *(range(-(-sizes[dim] // steps[dim])) for dim in steps)] for n, sizes in grids.items()),
-        )
 
 
 def _make(place: Path, names: list[str], chunk: int, facts: dict[str, Any]) -> None:

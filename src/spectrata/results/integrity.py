@@ -13,7 +13,7 @@ import mmap
 import os
 import stat
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,9 +136,8 @@ def check_store(path: Path, sparse: bool = False) -> None:
     group = zarr.open_group(path, mode="r")
     for name, array in group.arrays():
         facts = array.metadata.to_dict()
-        if LOG in group.attrs:
-            steps = zip(array.shape, array.chunks, strict=True)
-            require_chunks(path / name, [[range(-(-size // step)) for size, step in steps]])
+        if LOG in group.attrs and (lost := _lost_chunk(path / name, array)):
+            raise ResultError(f"{path} is damaged: it has lost the file {name}/{lost}.")
         for codec in _codecs([facts.get(key) for key in ("compressor", "filters", "codecs")]):
             if codec.removeprefix("numcodecs.") not in _CODECS:
                 raise ResultError(f"{path} needs the codec {shown(codec)}, which is not trusted to decode data.")
@@ -149,19 +148,17 @@ def check_store(path: Path, sparse: bool = False) -> None:
 
 
 def whole_chunks() -> Any:
-    """A context in which Zarr writes every chunk, also those of fill values alone: then a missing file is a lost one."""
-    require_zarr()
+    """A context in which Zarr writes chunks of fill values too: then a missing file is a lost one."""
     import zarr
 
     return zarr.config.set({"array.write_empty_chunks": True})
 
 
-def require_chunks(folder: Path, grids: Iterable[list[range]]) -> None:
-    """Refuse a Zarr array that has lost files; Zarr takes what is not there for fill values."""
-    there = set(os.listdir(folder))
-    for at in itertools.chain.from_iterable(itertools.product(*grid) for grid in grids):
-        if (chunk := ".".join(map(str, at)) or "0") not in there:
-            raise ResultError(f"{folder.parent} is damaged: it has lost the file {folder.name}/{chunk}.")
+def _lost_chunk(folder: Path, array: Any) -> str:
+    """A chunk of a Zarr array that has no file, which Zarr takes for fill values; empty where all are there."""
+    counts = (range(-(-size // step)) for size, step in zip(array.shape, array.chunks, strict=True))
+    chunks, there = (".".join(map(str, at)) or "0" for at in itertools.product(*counts)), set(os.listdir(folder))
+    return next((chunk for chunk in chunks if chunk not in there), "")
 
 
 def _codecs(held: Any) -> Iterator[str]:
@@ -205,15 +202,6 @@ def _facts(attributes: Mapping[Any, Any]) -> bytes:
     """Attributes as text, in which a number is a list of one: netCDF does not tell them apart."""
     known = {str(name): np.ravel(value).tolist() for name, value in attributes.items() if name != CONTENT}
     return json.dumps(known, sort_keys=True, default=str).encode()
-
-
-def has_holes(ds: "xr.Dataset") -> bool:
-    """Whether a Zarr array has lost a file: no status at all, or magnitudes that are defined and not there."""
-    if (ds["status"] == "").any():
-        return True
-    if "magnitude" not in ds or "component" not in ds["magnitude"].dims:
-        return False
-    return bool(((ds["status"] == "ok") & ds["magnitude"].isnull().all("component")).any())
 
 
 def check_parts(ds: "xr.Dataset", source: str) -> None:

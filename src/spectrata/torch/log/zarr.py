@@ -133,11 +133,11 @@ class ZarrLog:
         return self._own(attributes)
 
     def _own(self, attributes: Mapping[str, Any]) -> "xr.Dataset":
-        """The rows of the log, refused where they are not of this graph, these options, and the model if it is known."""
+        """The rows of the log, refused where they are not of this graph, these options and this model."""
         ds = self.lazy()
         if not is_rows(ds):
             raise ResultError(f"{self.path} is not the log of a watched model; use another path, or remove it.")
-        asked = [name for name in OWN if name != "model" or attributes.get(name)]
+        asked = [name for name in OWN if name != "model" or attributes.get(name)]  # a Recorder has no model
         other = [OWN[name] for name in asked if ds.attrs.get(name, "") != attributes.get(name, "")]
         if other:
             differs = f"another {', another '.join(other)}"
@@ -174,9 +174,7 @@ class ZarrLog:
             return
         scores: dict[int, dict[str, float]] = {}
         known: set[tuple[str, int]] = set()
-        facts: dict[str, Any] = {}
-        for line in self._lines():
-            facts |= line.get("facts", {})
+        facts = {name: one for line in self._lines() for name, one in line.get("facts", {}).items()}
         if self.exists():
             held = self._own(facts) if facts else self.lazy()
             scores = read_scores(held)

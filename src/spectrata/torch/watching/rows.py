@@ -22,8 +22,7 @@ from spectrata.torch.watching.measures import MEASURES
 if TYPE_CHECKING:
     import xarray as xr
 
-LONGEST = 96  # characters of a layer's name
-TEXT = {"layer": f"<U{LONGEST}", "role": "<U6", "mode": "<U7", "status": "<U128", "snapshot": "<U160"}  # so that logs can grow
+TEXT = {"layer": "<U96", "role": "<U6", "mode": "<U7", "status": "<U128", "snapshot": "<U160"}  # so that logs can grow
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +50,8 @@ class Row:
 
 def layer_name(name: str) -> str:
     """A layer's name; one too long for a log has a hash in its middle, so that no two become one."""
-    if len(name) <= LONGEST:
-        return name
-    return f"{name[:40]}~{hashlib.sha256(name.encode('utf-8', 'backslashreplace')).hexdigest()[:8]}~{name[-46:]}"
+    word = hashlib.sha256(name.encode("utf-8", "backslashreplace")).hexdigest()[:8]
+    return name if len(name) <= 96 else f"{name[:40]}~{word}~{name[-46:]}"
 
 
 def row_coordinates(rows: Sequence[Row]) -> dict[str, Any]:
