@@ -114,7 +114,7 @@ def mark(values: dict[str, np.ndarray], row: int, asked: list[Any], hops: int, c
     for name, field in LAYOUT.items():
         own = values[name][(row, *(slice(sizes.get(dim)) for dim in field.dims))]
         if field.dtype != "str":
-            state.update(np.ascontiguousarray(own, dtype=field.dtype))
+            state.update(np.ascontiguousarray(own, dtype=field.dtype).data)
         elif name != "digest":
             state.update(json.dumps(np.asarray(own).tolist()).encode())
     return f"{pair} {hops} {components} {state.hexdigest()}"

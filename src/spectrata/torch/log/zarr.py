@@ -127,10 +127,9 @@ class ZarrLog:
     def resume(self, attributes: dict[str, Any]) -> "xr.Dataset | None":
         """The rows of an earlier run, where they fit this one; None where there are none."""
         self._bring_in()
+        found = self._own(attributes) if self.exists() else None
         self.note({"facts": attributes})
-        if not self.exists():
-            return None
-        return self._own(attributes)
+        return found
 
     def _own(self, attributes: Mapping[str, Any]) -> "xr.Dataset":
         """The rows of the log, refused where they are not of this graph, these options and this model."""
