@@ -35,6 +35,7 @@ _CODECS = {
 _HARMLESS, _MAX_RATIO = 2**28, 5000  # bytes that harm nobody, and more than any data worth keeping is packed by
 _SEAL = b"\nspectrata sha256 "
 CONTENT = "content_hash"  # attribute of a saved result
+NOTES = {CONTENT, "comment", "history", "institution", "references", "NCO", "CDO"}  # that other programs may add
 LOG = "recorded"  # attribute of the log of a watched model
 
 
@@ -200,7 +201,7 @@ def fingerprint(ds: "xr.Dataset") -> str:
 
 def _facts(attributes: Mapping[Any, Any]) -> bytes:
     """Attributes as text, in which a number is a list of one: netCDF does not tell them apart."""
-    known = {str(name): np.ravel(value).tolist() for name, value in attributes.items() if name != CONTENT}
+    known = {str(name): np.ravel(value).tolist() for name, value in attributes.items() if name not in NOTES}
     return json.dumps(known, sort_keys=True, default=str).encode()
 
 
