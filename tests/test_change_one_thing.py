@@ -294,6 +294,60 @@ def test_a_kept_stratification_reads_the_signal_of_the_call(verb):
     assert first.shape != second.shape or not np.allclose(first, second)
 
 
+def turned(graph, seed=0):
+    """The same graph in another order, under names that make its edges look alike by rows."""
+    order = np.random.default_rng(seed).permutation(len(graph))
+    names = np.array(list(graph))[order].tolist()
+    return nx.relabel_nodes(graph, dict(zip(graph, names, strict=True)))
+
+
+def test_graphs_that_look_alike_by_rows_are_told_apart_by_their_names():
+    graph = make_graph()
+    signal, others = make_signal(graph), turned(graph)
+    a, b = (st.spectra(one, signal, "gft", hops=1, weights=False) for one in (graph, others))
+    assert a.attrs["graph_hash"] == b.attrs["graph_hash"]
+    for read in (st.compare, lambda a, b: st.response(a, b, level="eigenspace")):
+        with pytest.raises(SpectrataError, match="different graphs"):
+            read(a, b)
+    ring = nx.relabel_nodes(nx.cycle_graph(8), "abcdefgh".__getitem__)  # turned by a step it is the same ring
+    next_one = nx.relabel_nodes(ring, dict(zip("abcdefgh", "bcdefgha", strict=True)))
+    values = pd.Series(np.arange(8.0) ** 2, index=list("abcdefgh"))
+    a, b = (st.spectra(one, values, "gft", hops=1) for one in (ring, next_one))
+    np.testing.assert_allclose(st.compare(a, b)["correlation"], 1.0)
+    unnamed = st.spectra(nx.cycle_graph(8), values.to_numpy(), "gft", hops=1)
+    np.testing.assert_allclose(st.compare(a, unnamed)["correlation"], 1.0)  # without names rows are all there is
+
+
+def test_strata_of_another_distance_are_not_compared():
+    graph = make_graph()
+    rng = np.random.default_rng(1)
+    for _, _, held in graph.edges(data=True):
+        held |= {"km": float(rng.uniform(0.2, 1.8)), "hours": float(rng.uniform(0.2, 1.8))}
+    other = nx.Graph()
+    other.add_nodes_from(reversed(list(graph)))
+    other.add_edges_from(graph.edges(data=True))
+    signal = make_signal(graph)
+    km, hours, again = (
+        st.spectra(st.Stratification(one, distance=name, bins=[0, 1.6]), signal, "gft")
+        for one, name in ((graph, "km"), (graph, "hours"), (other, "km"))
+    )
+    with pytest.raises(SpectrataError, match="strata by distance differ"):
+        st.compare(km, hours)
+    assert km["made_with"].item() != hours["made_with"].item()
+    np.testing.assert_allclose(st.compare(km, again)["correlation"], 1.0)
+
+
+def test_lengths_that_move_a_pair_to_another_bin_find_no_old_basis(tmp_path):
+    """The pairs of both, one bin after the other, are the same; the first bin ends earlier."""
+    found = []
+    for lengths, folder in (([1.0, 1.0, 2.0], tmp_path), ([1.0, 2.0, 2.0], tmp_path), ([1.0, 2.0, 2.0], None)):
+        edges = [(0, 1), (0, 2), (1, 2)]
+        strat = st.Stratification(edges=edges, distance=lengths, bins=[0, 1, 2], cache=folder)
+        found.append(st.spectra(strat, [0.0, 1.0, 5.0], "gft"))
+    assert found[1].equals(found[2])
+    assert not found[0].equals(found[2])
+
+
 def changed_files():
     """What may be changed in a saved result, by other programs."""
     return {
@@ -308,6 +362,11 @@ def changed_files():
         "laplacian": lambda ds: ds.assign_attrs(laplacian="random_walk"),
         "weights": lambda ds: ds.assign_attrs(weights=""),
         "seed": lambda ds: ds.assign_attrs(seed=7),
+        "words": lambda ds: ds.assign(status=ds["status"].assign_attrs(long_name="another")),
+        "columns": lambda ds: ds.assign(signal=ds["signal"].assign_attrs(columns='["b", "a"]')),
+        "fact": lambda ds: ds.assign_attrs(given="degree"),
+        "label": lambda ds: ds.assign_coords(made_with="something else"),
+        "algorithm": lambda ds: ds.assign_coords(algorithm=ds["algorithm"].values[::-1]),
     }
 
 
@@ -330,6 +389,194 @@ def test_a_file(tmp_path, what, suffix):
         changed.to_zarr(path, mode="w", zarr_format=2, consolidated=True, encoding=plain)
     with pytest.raises(SpectrataError, match=r"numbers that were written|damaged"):
         st.open(path)
+
+
+ODD = {
+    "dates": np.array(["2020-01-01", "NaT"], "M8[s]"),
+    "durations": np.array([1, 2], "m8[D]"),
+    "words": np.array(["\u00e9 \U0001f600", " e\u0301\n"]),
+    "objects": np.array(["a", None], object),
+    "flags": np.array([True, False]),
+    "bytes": np.array([b"a", b"\xff"]),
+}
+
+
+@pytest.mark.parametrize("labels", list(ODD))
+@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+def test_honest_files_of_odd_labels_open(tmp_path, labels, suffix):
+    """What a file keeps in another unit or type is the same; attributes are numbers, lists and text."""
+    ds = st.spectra(nx.path_graph(4), np.arange(8.0).reshape(2, 4, 1), "gft", hops=1)
+    odd = {"some": [1, 2.5], "one": [3], "words": ["a"], "none": "", "real": np.float32(0.1), "nan": np.nan}
+    ds = ds.assign_coords(snapshot=ODD[labels]).assign_attrs(odd)
+    again = st.open(st.save(ds, tmp_path / f"r{suffix}"))
+    assert st.open(st.save(again, tmp_path / f"again{suffix}")).identical(again)
+    assert again["snapshot"].values.astype(ODD[labels].dtype).tolist()[0] == ODD[labels].tolist()[0]
+
+
+PAIRS = [(f"g{i}", nx.path_graph(6 + i), np.random.default_rng(i).normal(size=6 + i) + 2) for i in range(3)]
+OTHERS = [(name, graph, signal[::-1] ** 2) for name, graph, signal in PAIRS]
+ASKED = {"algorithms": "gft", "hops": 1}
+
+
+@pytest.mark.needs("zarr")
+def test_every_lost_or_exchanged_file_of_a_store(tmp_path):
+    """A store is refused or gives its numbers; the same call brings back what is gone, or refuses."""
+    place, other = tmp_path / "run.zarr", tmp_path / "other.zarr"
+    good = st.spectra_many(PAIRS, store=place, **ASKED)
+    st.spectra_many(OTHERS, store=other, **ASKED)
+    shutil.copytree(place, tmp_path / "kept.zarr")
+    refused, mended = [], 0
+    for path in [path.relative_to(place) for path in sorted(place.rglob("*")) if path.is_file()]:
+        for exchanged in (False, True):
+            (place / path).unlink()
+            if exchanged:
+                shutil.copy(other / path, place / path)
+            try:
+                held = st.open_many(place)
+                assert held.identical(good) or path.parts == ("digest", "0")
+            except SpectrataError:
+                refused.append(path.parts[0])
+            try:
+                assert st.spectra_many(PAIRS, store=place, **ASKED).identical(good)
+                mended += 1
+            except SpectrataError:
+                assert path.name.startswith(".") or path.parts == ("graph", "0")
+            shutil.rmtree(place)
+            shutil.copytree(tmp_path / "kept.zarr", place)
+    assert {"is_zero", "magnitude", "n_edges", "digest", "gradient_norm"} <= set(refused)
+    assert mended > 80
+
+
+@pytest.mark.needs("zarr")
+@pytest.mark.parametrize("last", ["digest", "magnitude"])
+def test_half_of_a_newer_store_over_an_older_one(tmp_path, last):
+    place, newer = tmp_path / "run.zarr", tmp_path / "newer.zarr"
+    st.spectra_many(PAIRS, store=place, **ASKED)
+    good = st.spectra_many(OTHERS, store=newer, **ASKED)
+    for folder in sorted(newer.iterdir()):
+        if folder.is_dir() and folder.name <= last:
+            shutil.copytree(folder, place / folder.name, dirs_exist_ok=True)
+    with pytest.raises(SpectrataError, match="'g0' is not as it was written; call spectra_many again"):
+        st.open_many(place)
+    assert st.spectra_many(OTHERS, store=place, **ASKED).identical(good)
+
+
+@pytest.mark.needs("zarr")
+def test_a_later_call_on_a_store_leaves_earlier_results_alone(tmp_path):
+    one = st.spectra_many(PAIRS, store=tmp_path / "run.zarr", **ASKED)
+    old = one.copy(deep=True)
+    two = st.spectra_many(OTHERS, store=tmp_path / "run.zarr", **ASKED)
+    assert one.identical(old)
+    assert not np.array_equal(one["magnitude"], two["magnitude"], equal_nan=True)
+
+
+@pytest.mark.parametrize("of", [np.array, pd.Series, list, pytest.param("torch", marks=pytest.mark.needs("torch"))])
+def test_a_generator_may_use_its_graph_and_array_again(of):
+    if of == "torch":
+        import torch
+
+        of = torch.tensor
+
+    def pairs():
+        graph, buffer = nx.path_graph(8), of([0.0] * 8)
+        for number in range(1, 4):
+            for row in range(8):
+                buffer[row] = float(row * number)
+            graph.add_edge(0, number + 3)
+            yield f"g{number}", graph, buffer
+
+    found = st.spectra_many(pairs(), algorithms="gft", hops=1)["gradient_norm"].values.ravel()
+    squares = np.cumsum([(number + 3) ** 2 for number in range(1, 4)]) + 7
+    np.testing.assert_allclose(found, np.sqrt(squares) * np.arange(1, 4))
+
+
+# ---- logs
+
+
+def recorded(path, graph, values, steps=1):
+    from spectrata.torch import Recorder, ZarrLog
+
+    recorder = Recorder(graph, writers=[ZarrLog(path)])
+    for _ in range(steps):
+        recorder.record({"h": values})
+    return recorder
+
+
+@pytest.mark.needs("torch")
+@pytest.mark.parametrize("spectra", [{}, {"algorithms": "gft", "hops": 1, "flush_every": 1}], ids=["plain", "spectra"])
+def test_every_lost_file_of_a_log(tmp_path, spectra):
+    import torch
+
+    from spectrata.torch import watch
+
+    path, model = tmp_path / "run.zarr", torch.nn.Linear(3, 2)
+    for _ in range(2):  # the second run is appended
+        with watch(model, nx.cycle_graph(8), [""], log=path, mode="train", **spectra) as w:
+            model(torch.ones(8, 3))
+            w.step(0)
+    good = st.open(path)
+    refused = set()
+    for file in [file for file in sorted(path.rglob("*")) if file.is_file()]:
+        data = file.read_bytes()
+        file.unlink()
+        try:
+            assert st.open(path).identical(good), file
+        except SpectrataError:
+            refused.add(file.parent.name)
+        file.write_bytes(data)
+    assert set(good.variables) <= refused
+
+
+@pytest.mark.needs("torch")
+def test_a_log_takes_rows_of_its_own_graph_alone(tmp_path):
+    import torch
+
+    from spectrata.torch import ZarrLog
+
+    path, values = tmp_path / "run.zarr", torch.randn(8, 3)
+    recorded(path, nx.cycle_graph(8), values).close()
+    with pytest.raises(SpectrataError, match="the log of another graph"):
+        recorded(path, nx.path_graph(8), values)
+    foreign = recorded(tmp_path / "other.zarr", nx.path_graph(8), values)
+    with pytest.raises(SpectrataError, match="the log of another graph"):
+        ZarrLog(path).write(foreign.snapshots)
+    recorded(path, nx.cycle_graph(8), values).close()
+    assert st.open(path)["step"].values.tolist() == [0, 1]
+
+
+@pytest.mark.needs("torch")
+def test_the_journal_of_another_graph_is_not_brought_in(tmp_path):
+    import torch
+
+    from spectrata.torch import recover
+
+    path, other = tmp_path / "run.zarr", tmp_path / "other.zarr"
+    recorded(path, nx.cycle_graph(8), torch.randn(8, 3)).close()
+    good = st.open(path)
+    recorded(other, nx.path_graph(5), torch.randn(5, 3), steps=3).log.close()
+    shutil.move(f"{other}.journal", f"{path}.journal")
+    with pytest.raises(SpectrataError, match="the log of another graph"):
+        recover(path)
+    assert st.open(path).identical(good)
+
+
+@pytest.mark.needs("torch")
+def test_long_names_of_layers_stay_apart(tmp_path):
+    import torch
+
+    from spectrata.torch import Recorder, ZarrLog
+
+    names = ["_fsdp_wrapped_module." * 6 + end for end in ("q_proj", "k_proj")]
+    for writers in ([], [ZarrLog(tmp_path / "run.zarr")]):
+        recorder = Recorder(nx.cycle_graph(8), writers=writers)
+        values = torch.randn(8, 3)
+        for epoch in range(2):
+            recorder.record(dict(zip(names, (values, values**3), strict=True)), epoch=epoch)
+        ds = recorder.dataset
+        assert ds.sizes["layer"] == 2
+        assert [str(name)[-6:] for name in ds["layer"].values] == ["q_proj", "k_proj"]
+        own = recorder.over_epochs(names[1])["off_zero_live"].values
+        np.testing.assert_array_equal(own, ds["off_zero_live"].isel(layer=1))
 
 
 @pytest.mark.parametrize("name", ["graph.txt", "signal.csv"])

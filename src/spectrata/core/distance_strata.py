@@ -3,6 +3,7 @@
 Distances are lengths of shortest weighted paths, or between positions; only pairs up to the last bin are ever made.
 """
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,6 +20,7 @@ from spectrata.inputs.readers.objects import anndata_attributes, is_anndata
 from spectrata.inputs.readers.raw import RawGraph
 from spectrata.inputs.readers.signal_objects import NAME_HEADS
 from spectrata.kernels.backend import NUMPY, Backend
+from spectrata.results.build import node_labels
 
 # A distance this much above the edge of a bin, relatively, counts as on it: sums of lengths are rounded.
 ON_THE_EDGE = 1e-12
@@ -48,9 +50,19 @@ class DistanceStrata(Strata):
 
     @property
     def rule(self) -> str:
-        """The bins and the hash of their pairs: part of what a cached basis depends on."""
+        """The bins, how many pairs each has, and the hash of all: part of what cached bases and results depend on."""
         pairs = digest_of(self.n_nodes, np.concatenate(list(self._pairs.values())), None)
-        return f"{self.bins.tolist()} {pairs}"
+        return f"{self.bins.tolist()} {[len(edges) for edges in self._pairs.values()]} {list(self._pairs)} {pairs}"
+
+    @property
+    def content(self) -> str:
+        """The hash of the pairs of each bin by the names of their nodes, whatever the order of the rows."""
+        place = np.argsort(np.argsort(node_labels(self.graph.names)[0], kind="stable"))
+        state = hashlib.sha256()
+        for label, edges in self._pairs.items():
+            pairs = np.sort(place[edges], axis=1)
+            state.update(f"{label} {digest_of(self.n_nodes, pairs[np.lexsort(pairs.T[::-1])], None)}".encode())
+        return state.hexdigest()
 
     def at(self, hop: Any, backend: Backend = NUMPY) -> Stratum:
         """The stratum of one bin, its edges where the backend keeps arrays."""

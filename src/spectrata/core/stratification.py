@@ -296,7 +296,7 @@ class Stratification:
         facts |= {"seed": plan.seed, "laplacian": plan.options.laplacian, "self_loops": int(plan.options.self_loops)}
         facts["options"] = plan.to_json(self.hops, zero_vectors, columns)
         if isinstance(self.strata, DistanceStrata):
-            facts["bins"] = [float(edge) for edge in self.strata.bins]
+            facts |= {"bins": [float(edge) for edge in self.strata.bins], "strata": self.strata.content}
         return build(self.graph, signal, hops, plan.algorithms, facts, "signal" in plan.keep, field.zero_rows)
 
     def announce(self, plan: Plan, backend: Backend) -> None:

@@ -30,7 +30,7 @@ LAYOUT: dict[str, Field] = FIELDS | {
     "metric": Field((), "str", "", "metric of the gradient", True),
     "graph_hash": Field((), "str", "", "hash of the graph's edges", True),
     "error": Field((), "str", "", "why a pair failed"),
-    "digest": Field((), "str", "", "hash of the pair and of everything asked, which a stored result is compared by"),
+    "digest": Field((), "str", "", "hash of the pair and of everything asked, size and hash of what is stored"),
 }
 READ_AS = "read_as"  # among what was asked: how graphs were read
 UNKNOWN = "-"  # digest of a pair that failed for a reason outside itself: it is always tried again
@@ -105,6 +105,28 @@ def padded(name: str, outcomes: Iterable[Outcome], sizes: Sizes, start: int, cou
             places: Any = (outcome.rows - start, *map(slice, array.shape[1:]))
             values[places] = array
     return values
+
+
+def mark(values: dict[str, np.ndarray], row: int, asked: list[Any], hops: int, components: int) -> str:
+    """A digest with the size and the hash of what a store keeps of its pair, which is named and asked so."""
+    pair, sizes = values["digest"][row].split(" ")[0], {"hop": hops, "component": components}
+    state = hashlib.sha256(json.dumps([*asked, pair]).encode())
+    for name, field in LAYOUT.items():
+        own = values[name][(row, *(slice(sizes.get(dim)) for dim in field.dims))]
+        if field.dtype != "str":
+            state.update(np.ascontiguousarray(own, dtype=field.dtype).data)
+        elif name != "digest":
+            state.update(json.dumps(np.asarray(own).tolist()).encode())
+    return f"{pair} {hops} {components} {state.hexdigest()}"
+
+
+def changed(values: dict[str, np.ndarray], names: list[str], facts: dict[str, Any]) -> list[int]:
+    """The rows of a store that are not as they were written."""
+    rows = ((row, digest.split(" ")) for row, digest in enumerate(values["digest"].tolist()) if digest)
+    return [
+        row for row, said in rows
+        if len(said) != 4 or mark(values, row, [facts, names[row]], *map(int, said[1:3])) != " ".join(said)
+    ]  # fmt: skip
 
 
 def labelled(ds: "xr.Dataset", facts: dict[str, Any]) -> "xr.Dataset":

@@ -9,9 +9,12 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
+from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from spectrata._version import __version__
 from spectrata.bands.settings import given_bands
@@ -66,7 +69,8 @@ def spectra_many(
     Parameters
     ----------
     pairs : iterable of (graph, signal) or (name, graph, signal)
-        Anything :func:`spectrata.spectra` takes; paths are read by the workers.
+        Anything :func:`spectrata.spectra` takes; paths are read by the workers. A generator may use its graphs and
+        arrays again: what is not in a list is copied.
     executor : concurrent.futures.Executor, optional
         Processes, threads, MPI, or Dask's ``client.get_executor()``; this process without one.
     store : path, optional
@@ -148,13 +152,21 @@ def _jobs(pairs: Iterable[Sequence[Any]]) -> list[Job]:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) not in (2, 3):
             raise OptionError(f"Pair {index} is not (graph, signal) or (name, graph, signal).")
         name = str(pair[0]) if len(pair) == 3 else str(index)
-        jobs.append(Job(index, name, pair[-2], pair[-1]))
+        jobs.append(Job(index, name, *(pair[-2:] if isinstance(pairs, Sequence) else map(_copied, pair[-2:]))))
     if not jobs:
         raise OptionError("There is no pair; give at least one graph with its signal.")
     name, count = Counter(job.name for job in jobs).most_common(1)[0]
     if count > 1:
         raise OptionError(f"The name {name!r} stands twice; give every pair its own.")
     return jobs
+
+
+def _copied(given: Any) -> Any:
+    """A copy of what a generator may change before it is read, where it can be copied and is not mapped from a file."""
+    how = [name for name in ("copy", "clone") if hasattr(given, name) and not isinstance(given, dict | list)]
+    with suppress(TypeError, AttributeError, RuntimeError):
+        return given if isinstance(given, np.memmap) else getattr(given, how[0])() if how else deepcopy(given)
+    return given
 
 
 def _chunk_size(jobs: list[Job], device: str | None) -> int:

@@ -3,7 +3,8 @@
 Plain xarray opens the store at any time. Arrays have one row per pair and grow along hops and components as larger
 graphs come in. Readers look at one file, the consolidated metadata, which is replaced when all arrays have grown. A
 pair's ``digest`` is written when its arrays are on the disk, and taken away before they are replaced: what has a
-digest is whole, and is what the digest says. One process writes at a time.
+digest is whole, and is what the digest says: a hash of the pair, and one of what is stored of it, which tells lost and
+exchanged files. One process writes at a time.
 """
 
 import json
@@ -14,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.errors import OptionError, ResultError
-from spectrata.many.layout import LAYOUT, Outcome, hop_labels, labelled, padded, sizes_of
+from spectrata.errors import OptionError, ResultError, shown
+from spectrata.many.layout import LAYOUT, Outcome, changed, hop_labels, labelled, mark, padded, sizes_of
 from spectrata.results.atomic_io import Lock, cannot_write, sync, sync_tree, tidy, written_whole
+from spectrata.results.files import IN_MEMORY
 from spectrata.results.integrity import check_store, checksum_compressor, readable
 from spectrata.results.schema import ARGUMENTS
 
@@ -68,7 +70,7 @@ class ResultStore:
         self._array = cache(self.group.__getitem__)  # opened once: no other process makes or grows them
         for part in self.place.rglob("*.partial"):  # pieces that a killed run was writing
             part.unlink(missing_ok=True)
-        held, own = self.group.attrs, self._array("graph")[:].astype(str).tolist()
+        held, own = dict(self.group.attrs), self._array("graph")[:].astype(str).tolist()
         different = [name for name in ("seed", "weights", ARGUMENTS) if held.get(name) != facts[name]]
         different += ["chunk"] * (self._array("digest").chunks != (self.chunk,))
         different += ["names of the pairs"] * (own != names)
@@ -76,11 +78,15 @@ class ResultStore:
             words = f"{self.place} holds another run (other {', '.join(different)})"
             raise OptionError(f"{words}; choose another store, or remove it.")
         self._sizes = sizes_of(self.asked, [], *self._array("eigenvalue").shape[1:])
-        digests, hashes, errors = (self._array(name)[:] for name in ("digest", "graph_hash", "error"))
-        if digests.shape != (self.count,):
-            raise ResultError(f"{self.place} is damaged: it has {len(digests)} digests of {self.count} pairs.")
-        # A pair that was computed has a hash; without one, a file of the store was lost.
-        self.digests = np.where((hashes != "") | (errors != ""), digests, "").tolist()
+        stored = self._array("digest")[:]
+        if stored.shape != (self.count,):
+            raise ResultError(f"{self.place} is damaged: it has {len(stored)} digests of {self.count} pairs.")
+        self.names, self.facts, self.digests = names, held, [text.split(" ")[0] for text in stored.tolist()]
+        for first in range(0, self.count, self.chunk):
+            own = slice(first, first + self.chunk)
+            values = {name: self._array(name)[own] for name in LAYOUT if any(self.digests[own])}
+            for row in changed(values, names[own], held) if values else ():  # files were lost or exchanged
+                self.digests[first + row] = ""
 
     def close(self) -> None:
         """Let another process write."""
@@ -95,20 +101,24 @@ class ResultStore:
                 self._grow(outcomes)
                 rows = np.sort(np.concatenate([outcome.rows for outcome in outcomes]))
                 if any(self.digests[row] for row in rows.tolist()):  # computed again: forget what was
-                    self._write_field("digest", rows, [])
+                    self._write_field("digest", rows, np.full(len(rows), "", dtype=object))
+                first = int(rows[0]) // self.chunk * self.chunk
+                values = {n: padded(n, outcomes, self._sizes, first, self.chunk)[rows - first] for n in LAYOUT}
+                size = self._sizes["hop"], self._sizes["component"]
+                asked = ([self.facts, self.names[row]] for row in rows)
+                values["digest"] = np.array([mark(values, at, own, *size) for at, own in enumerate(asked)], object)
                 for name in LAYOUT:  # the digest is the last
-                    self._write_field(name, rows, outcomes)
+                    self._write_field(name, rows, values[name])
         except OSError as problem:
             kept = "the pairs that are done stay done, and the same call goes on from there"
             raise cannot_write(self.place, problem, kept) from problem
 
-    def _write_field(self, name: str, rows: np.ndarray, outcomes: list[Outcome]) -> None:
+    def _write_field(self, name: str, rows: np.ndarray, values: np.ndarray) -> None:
         """Write some rows, all inside one chunk of the array, and wait for the disk."""
         number = int(rows[0]) // self.chunk
         first = number * self.chunk
-        values = padded(name, outcomes, self._sizes, first, self.chunk)
         whole = len(rows) == min(self.chunk, self.count - first)
-        self._array(name).oindex[slice(first, first + len(rows)) if whole else rows] = values[rows - first]
+        self._array(name).oindex[slice(first, first + len(rows)) if whole else rows] = values
         for file in (self.place / name).glob(f"{number}*"):
             sync(file)
         sync(self.place / name)
@@ -129,7 +139,10 @@ class ResultStore:
 
 
 def open_many(store: "str | os.PathLike") -> "xr.Dataset":
-    """Open what :func:`spectra_many` wrote, finished or not; arrays are read when used.
+    """Open what :func:`spectra_many` wrote, finished or not, and refuse it where files were lost or exchanged.
+
+    Up to 1 GiB is read and checked at once. Arrays of a larger store are read, unchecked, when they are used, and a
+    later run on the store changes them; ``spectra_many`` checks it whole.
 
     Examples
     --------
@@ -143,10 +156,16 @@ def open_many(store: "str | os.PathLike") -> "xr.Dataset":
     import xarray as xr
 
     place = Path(store)
-    facts = dict(_opened(place).attrs)
+    group = _opened(place)
+    facts = dict(group.attrs)
     with readable(place):
         # Without masking, -1 and 0 stay whole numbers.
         ds = xr.open_dataset(place, engine="zarr", consolidated=True, chunks=None, mask_and_scale=False)
+        if ds.nbytes <= IN_MEMORY:
+            names = ds.load()["graph"].values.astype(str).tolist()
+            if rows := changed({name: ds[name].values for name in LAYOUT}, names, facts):
+                words = f"the pair {shown(names[rows[0]])} is not as it was written"
+                raise ResultError(f"{place} is damaged: {words}; call spectra_many again to compute what was lost.")
         return labelled(ds.drop_encoding(), facts)
 
 

@@ -151,6 +151,7 @@ def made_with(attributes: Mapping[str, Any]) -> str:
     options = json.loads(attributes[OPTIONS])
     parts = [f"{attributes['laplacian']} Laplacian{loops}{weights}", f"{attributes['metric']} metric"]
     parts += [f"{name}={options[name]}" for name in ("orientation", "scaling", "n_eigs", "which") if options.get(name)]
+    parts += [f"strata {attributes['strata'][:12]}"] if "strata" in attributes else []
     return ", ".join(parts) + f", graph {attributes['graph_hash'][:12]}"
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from spectrata.errors import ResultError
 from spectrata.results import integrity
 from spectrata.results.atomic_io import cannot_write, tidy, written_whole
+from spectrata.results.integrity import CONTENT
 from spectrata.results.schema import ARGUMENTS, COORDINATES, ROW_DIMS, check, view
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-CONTENT = "content_hash"
 IN_MEMORY = 2**30  # bytes of a result up to which its file is made in memory: larger ones would take it twice
 
 
@@ -124,7 +124,7 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
             is_log, mark = CONTENT not in ds.attrs, ds.attrs.pop(CONTENT, None)  # a log grows, so that it has no hash
             if is_log and not {"magnitude", "off_zero_live"} & set(ds.variables):  # of spectra, or of a watched model
                 raise ResultError(f"{path} is not a spectrata result file: it has no magnitude.")
-            if integrity.has_holes(ds) if is_log else str(mark) != integrity.fingerprint(ds):
+            if not is_log and str(mark) != integrity.fingerprint(ds):
                 words = "does not hold the numbers that were written: it is damaged, or was changed by other means"
                 raise ResultError(f"{path} {words}; xarray.open_dataset opens it unchecked.")
             return ds

@@ -6,13 +6,14 @@ written.
 """
 
 import hashlib
+import itertools
 import json
 import math
 import mmap
 import os
 import stat
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import ResultError, SpectrataError, missing_extra, shortened, shown
-from spectrata.results.schema import FIELDS, NO_EDGES, OPTIONS, options_of
+from spectrata.results.schema import FIELDS, NO_EDGES, options_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -33,10 +34,9 @@ _CODECS = {
 }  # fmt: skip
 _HARMLESS, _MAX_RATIO = 2**28, 5000  # bytes that harm nobody, and more than any data worth keeping is packed by
 _SEAL = b"\nspectrata sha256 "
-# Labels and facts that a result is read by; other text may come back changed from a file (dates, odd characters).
-_LABELS = ("algorithm", "node", "status", "made_with")
-_FACTS = ("spectrata_version", "kind", "n_nodes", "n_edges", "graph_hash", "node_type", "laplacian", "self_loops",
-          "weights", "metric", "seed", "merged", "normalized", "zero_dropped", OPTIONS)  # fmt: skip
+CONTENT = "content_hash"  # attribute of a saved result
+NOTES = {CONTENT, "comment", "history", "institution", "references", "NCO", "CDO"}  # that other programs may add
+LOG = "recorded"  # attribute of the log of a watched model
 
 
 def checksum_compressor() -> Any:
@@ -134,15 +134,32 @@ def check_store(path: Path, sparse: bool = False) -> None:
             if not (stat.S_ISREG(held.st_mode) or stat.S_ISDIR(held.st_mode)):
                 raise ResultError(f"{path} refers to other files or folders ({shown(name)}), which are never opened.")
             on_disk += held.st_size
-    for _, array in zarr.open_group(path, mode="r").arrays():
+    group = zarr.open_group(path, mode="r")
+    for name, array in group.arrays():
         facts = array.metadata.to_dict()
-        for name in _codecs([facts.get(key) for key in ("compressor", "filters", "codecs")]):
-            if name.removeprefix("numcodecs.") not in _CODECS:
-                raise ResultError(f"{path} needs the codec {shown(name)}, which is not trusted to decode data.")
+        if LOG in group.attrs and (lost := _lost_chunk(path / name, array)):
+            raise ResultError(f"{path} is damaged: it has lost the file {name}/{lost}.")
+        for codec in _codecs([facts.get(key) for key in ("compressor", "filters", "codecs")]):
+            if codec.removeprefix("numcodecs.") not in _CODECS:
+                raise ResultError(f"{path} needs the codec {shown(codec)}, which is not trusted to decode data.")
         # Even one number is read as a whole chunk.
         claimed += array.dtype.itemsize * max(math.prod(array.shape), math.prod(array.chunks))
     if not sparse:
         _check_claim(path, claimed, on_disk)
+
+
+def whole_chunks() -> Any:
+    """A context in which Zarr writes chunks of fill values too: then a missing file is a lost one."""
+    import zarr
+
+    return zarr.config.set({"array.write_empty_chunks": True})
+
+
+def _lost_chunk(folder: Path, array: Any) -> str:
+    """A chunk of a Zarr array that has no file, which Zarr takes for fill values; empty where all are there."""
+    counts = (range(-(-size // step)) for size, step in zip(array.shape, array.chunks, strict=True))
+    chunks, there = (".".join(map(str, at)) or "0" for at in itertools.product(*counts)), set(os.listdir(folder))
+    return next((chunk for chunk in chunks if chunk not in there), "")
 
 
 def _codecs(held: Any) -> Iterator[str]:
@@ -160,34 +177,32 @@ def _codecs(held: Any) -> Iterator[str]:
 
 
 def fingerprint(ds: "xr.Dataset") -> str:
-    """A hash of all numbers, their labels and the facts about them, to detect a damaged file."""
-    state = hashlib.sha256(b"3")
+    """A hash of all numbers, labels and facts as a file keeps them, to detect one that is damaged or was changed."""
+    state = hashlib.sha256(b"4")
     for name in sorted(str(name) for name in ds.variables):
         variable = ds.variables[name]
-        if variable.dtype.kind in "biuf":
+        values, kind = variable.values, variable.dtype.kind
+        if kind in "mM":  # a file may keep another unit of time
+            values, kind = values.astype(f"{kind}8[ns]").astype("<i8"), "i"
+        state.update(json.dumps([name, kind == "f", list(variable.dims), list(variable.shape)]).encode())
+        if kind in "biuf":
             # The same bits are another number in another type; one NaN is as good as another.
-            real = variable.dtype.kind == "f"
-            kind = "float" if real else "whole"
-            state.update(json.dumps([name, kind, list(variable.dims), list(variable.shape)]).encode())
-            values = np.array(variable.values, dtype="<f8" if real else "<i8")
-            if real:
+            values = np.array(values, dtype="<f8" if kind == "f" else "<i8")
+            if kind == "f":
                 values[np.isnan(values)] = np.nan
             state.update(values.tobytes())
-        elif name in _LABELS:
-            texts = np.asarray(variable.values).astype(str).tolist()
-            state.update(json.dumps([name, list(variable.dims), texts]).encode())
-    facts = [(name, str(ds.attrs[name])) for name in _FACTS if name in ds.attrs]
-    state.update(json.dumps(facts).encode())
+        else:  # a missing text is an empty one
+            texts = ["" if one is None or one != one else str(one) for one in values.ravel().tolist()]
+            state.update(json.dumps(texts).encode())
+        state.update(_facts(variable.attrs))
+    state.update(_facts(ds.attrs))
     return state.hexdigest()
 
 
-def has_holes(ds: "xr.Dataset") -> bool:
-    """Whether a Zarr array has lost a file: no status at all, or magnitudes that are defined and not there."""
-    if (ds["status"] == "").any():
-        return True
-    if "magnitude" not in ds or "component" not in ds["magnitude"].dims:
-        return False
-    return bool(((ds["status"] == "ok") & ds["magnitude"].isnull().all("component")).any())
+def _facts(attributes: Mapping[Any, Any]) -> bytes:
+    """Attributes as text, in which a number is a list of one: netCDF does not tell them apart."""
+    known = {str(name): np.ravel(value).tolist() for name, value in attributes.items() if name not in NOTES}
+    return json.dumps(known, sort_keys=True, default=str).encode()
 
 
 def check_parts(ds: "xr.Dataset", source: str) -> None:

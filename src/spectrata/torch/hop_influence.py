@@ -9,6 +9,7 @@ import torch
 from spectrata.errors import OptionError, missing_extra
 from spectrata.torch.watching.evaluation import evaluation_mode
 from spectrata.torch.watching.layers import node_rows, resolve_layers
+from spectrata.torch.watching.rows import layer_name
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -104,7 +105,8 @@ def influence(
 def with_shows(found: "xr.Dataset", spectra: "xr.Dataset") -> "xr.Dataset":
     """Add ``shows(layer, hop)`` of ``w.over_layers()``: the root mean square gradient between nodes at each hop."""
     shown = spectra["gradient_norm"] / np.sqrt(spectra["n_edges"])
-    shown = shown.transpose("snapshot", "hop").reindex(snapshot=found["layer"].values, hop=found["hop"].values)
+    layers = [layer_name(name) for name in found["layer"].values.tolist()]
+    shown = shown.transpose("snapshot", "hop").reindex(snapshot=layers, hop=found["hop"].values)
     shown = shown.where(shown["hop"] > 0, 0.0)  # a node differs from itself by nothing
     words = {"long_name": "root mean square difference between nodes so many hops apart"}
     return found.assign(shows=(("layer", "hop"), shown.values, words))

@@ -30,9 +30,9 @@ def align(
         raise ResultError(f"{words}; compute both with the same options.")
     # Edges directed by rows or at random make magnitudes depend on the order of the nodes.
     directed = "orientation" in _facts(second, algorithms) and second.options.get("orientation", "rms") != "rms"
-    if _graph(first) != _graph(second) and not directed:
+    if not directed and not _is_same(first, second):
         second = view(b := numbered_like(b, a), names[1])
-    if first.ds.attrs.get("graph_hash") != second.ds.attrs.get("graph_hash"):
+    if not _is_same(first, second):
         words = f"{names[0]} and {names[1]} are of different graphs ({_graph(first)} and {_graph(second)})"
         raise ResultError(f"{words}, whose eigencomponents do not correspond; compare signals on one graph.")
     others = _facts(second, algorithms)
@@ -54,6 +54,15 @@ def align(
     return first, second
 
 
+def _is_same(first: View, second: View) -> bool:
+    """Whether two graphs have the same edges by rows, and the same nodes there where both have names."""
+    if first.ds.attrs.get("graph_hash") != second.ds.attrs.get("graph_hash"):
+        return False
+    names = [one.ds["node"].values.tolist() for one in (first, second) if "node" in one.ds.coords]
+    named = [own for own in names if own != [str(row) for row in range(len(own))]]
+    return len(names) < 2 or not named or names[0] == names[1] or (len(named) < 2 and set(names[0]) != set(names[1]))
+
+
 def _graph(one: View) -> str:
     return f"{str(one.ds.attrs.get('graph_hash') or 'unknown')[:8]} of {one.ds.attrs.get('n_nodes')} nodes"
 
@@ -62,6 +71,7 @@ def _facts(one: View, algorithms: list[str]) -> dict[str, Any]:
     """Collect what two results must have in common, as messages call it."""
     attrs = one.ds.attrs
     known = {"kind of result": attrs.get("kind"), "metrics": attrs.get("metric"), "edge weights": attrs.get("weights")}
+    known["strata by distance"] = attrs.get("strata")
     words = {"Laplacians": one.operator_name} | {what: value or "none" for what, value in known.items()}
     return words | {name: one.options.get(name) for algorithm in algorithms for name in row_of(algorithm).options}
 

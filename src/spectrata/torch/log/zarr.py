@@ -17,7 +17,7 @@ import numpy as np
 
 from spectrata.errors import ResultError
 from spectrata.results.atomic_io import Lock, cannot_write, tidy, written_whole
-from spectrata.results.integrity import check_store, checksum_compressor, readable
+from spectrata.results.integrity import LOG, check_store, checksum_compressor, readable, whole_chunks
 from spectrata.stats.findings.watched import MODES, is_rows
 from spectrata.torch.watching.measures import MEASURES
 from spectrata.torch.watching.rows import Row, joined_attributes, labelled, measures_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 2**18  # of rows that share a file: one file a row would be millions of them
 LABEL_ROWS = 256  # of those with one value a row
-OWN = {"graph_hash": "graph", "model": "model (names or shapes of its parameters)", "recorded": "hops or options"}
+OWN = {"graph_hash": "graph", "model": "model (names or shapes of its parameters)", LOG: "hops or options"}
 
 
 class ZarrLog:
@@ -99,14 +99,15 @@ class ZarrLog:
         self.lock()
         try:
             if not self.exists():
-                with written_whole(self.path, durable=False) as made:
+                with whole_chunks(), written_whole(self.path, durable=False) as made:
                     ds.to_zarr(made, mode="w", zarr_format=2, consolidated=True, encoding=_encoding(ds))
                 return
             self._cut_uncommitted()
-            attributes = joined_attributes(self.lazy().attrs, ds.attrs)
+            attributes = joined_attributes(self._own(ds.attrs).attrs, ds.attrs)
             fixed = [name for name in ds.variables if "snapshot" not in ds[name].dims]
             rows = ds.drop_vars(fixed).assign_attrs(attributes)
-            rows.to_zarr(self.path, mode="a", append_dim="snapshot", zarr_format=2, consolidated=True)
+            with whole_chunks():
+                rows.to_zarr(self.path, mode="a", append_dim="snapshot", zarr_format=2, consolidated=True)
         except OSError as problem:
             raise cannot_write(self.path, problem, "recorded passes wait until it can") from problem
 
@@ -126,13 +127,17 @@ class ZarrLog:
     def resume(self, attributes: dict[str, Any]) -> "xr.Dataset | None":
         """The rows of an earlier run, where they fit this one; None where there are none."""
         self._bring_in()
+        found = self._own(attributes) if self.exists() else None
         self.note({"facts": attributes})
-        if not self.exists():
-            return None
+        return found
+
+    def _own(self, attributes: Mapping[str, Any]) -> "xr.Dataset":
+        """The rows of the log, refused where they are not of this graph, these options and this model."""
         ds = self.lazy()
         if not is_rows(ds):
             raise ResultError(f"{self.path} is not the log of a watched model; use another path, or remove it.")
-        other = [words for name, words in OWN.items() if ds.attrs.get(name, "") != attributes[name]]
+        asked = [name for name in OWN if name != "model" or attributes.get(name)]  # a Recorder has no model
+        other = [OWN[name] for name in asked if ds.attrs.get(name, "") != attributes.get(name, "")]
         if other:
             differs = f"another {', another '.join(other)}"
             raise ResultError(f"{self.path} is the log of {differs}; use another path, or remove it.")
@@ -148,9 +153,10 @@ class ZarrLog:
                 self._cut_uncommitted()
                 now = labelled(self.lazy(), labels)
                 group: Any = zarr.open_group(self.path, mode="r+", use_consolidated=False)
-                for name in ("epoch", "snapshot", "made_with"):
-                    if name in group and not np.array_equal(group[name][...], now[name].values):
-                        group[name][...] = now[name].values
+                with whole_chunks():
+                    for name in ("epoch", "snapshot", "made_with"):
+                        if name in group and not np.array_equal(group[name][...], now[name].values):
+                            group[name][...] = now[name].values
                 group.attrs.update(dict(facts))
                 zarr.consolidate_metadata(self.path, zarr_format=2)
             except OSError as problem:
@@ -167,15 +173,14 @@ class ZarrLog:
             return
         scores: dict[int, dict[str, float]] = {}
         known: set[tuple[str, int]] = set()
+        facts = {name: one for line in self._lines() for name, one in line.get("facts", {}).items()}
         if self.exists():
-            held = self.lazy()
+            held = self._own(facts) if facts else self.lazy()
             scores = read_scores(held)
             known = set(zip(held["layer"].values.tolist(), held["step"].values.tolist(), strict=True))
-        facts: dict[str, Any] = {}
         rows: list[Row] = []
         labels: dict[int, int] = {}
         for line in self._lines():
-            facts |= line.get("facts", {})
             if isinstance(line.get("begins"), int):
                 scores = {epoch: one for epoch, one in scores.items() if epoch < line["begins"]}
             rows += [Row(**row) for row in line.get("rows", ()) if _is_row(row)]

@@ -27,7 +27,7 @@ from spectrata.torch.watching.layers import node_rows
 from spectrata.torch.watching.measures import MEASURES, Neighbours, measure
 from spectrata.torch.watching.overhead import Overhead
 from spectrata.torch.watching.passes import INPUT, Pass
-from spectrata.torch.watching.rows import Row, join, labelled, measures_of, with_signal
+from spectrata.torch.watching.rows import Row, join, labelled, layer_name, measures_of, with_signal
 from spectrata.torch.watching.spectra import Settings, band_rows, large_hops, spectra_of
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Recorder:
         self.labels: dict[int, int] = {}  # epoch of each step
         self.scores: dict[int, dict[str, float]] = {}
         self.undefined: dict[str, list[int]] = {}  # by layer: rows, and those with NaN or infinite values
-        self.next_step = 0
+        self.next_step, self._continues = 0, False
         self.last_epoch: int | None = None  # of a log that is continued; -1: without labels
         self._waiting: list[Row] = []
         self.lowest = 1.0  # off_zero_live of the last pass, over its layers
@@ -188,6 +188,7 @@ class Recorder:
         mode : {"train", "eval", "control"}
         """
         one_of(mode, "mode", MODES)
+        self.resume()
         if self.graph is None and edge_index is None:
             raise OptionError("This recorder has no graph; give edge_index.")
         n = self.n_nodes
@@ -217,11 +218,11 @@ class Recorder:
         self.next_step = max(self.next_step, given.step + 1)
         needs_copies = bool(self.settings.algorithms or self.keep)
         near, rows = self._graph_of(given), []
-        for name in (*given.layers, *given.missing):
-            x = given.layers.get(name)
-            what = name, given.roles.get(name, "layer"), given.step, given.mode
+        for key in (*given.layers, *given.missing):
+            x, name = given.layers.get(key), layer_name(key)
+            what = name, given.roles.get(key, "layer"), given.step, given.mode
             if x is None:
-                rows.append(Row(*what, 0, None, f"missing: {given.missing[name]}"))
+                rows.append(Row(*what, 0, None, f"missing: {given.missing[key]}"))
                 continue
             found = measure(x, near)
             reason, kept = NOT_FINITE if found is None else OK, x.cpu() if needs_copies else None
@@ -256,6 +257,7 @@ class Recorder:
 
     def label(self, steps: Iterable[int], epoch: int) -> None:
         """Label passes, before or after they were recorded."""
+        self.resume()
         chosen = list(steps)
         self.labels |= dict.fromkeys(chosen, epoch)
         if self.log is not None and chosen:
@@ -263,6 +265,7 @@ class Recorder:
 
     def score(self, epoch: int, scores: Mapping[str, Any]) -> None:
         """Take scores of an epoch, and hand them to the writers that have a place for them."""
+        self.resume()
         numbers = {name: _number(name, value) for name, value in scores.items()}
         self.scores.setdefault(epoch, {}).update(numbers)
         if self.log is not None and numbers:
@@ -272,12 +275,13 @@ class Recorder:
                 writer.write_scores(epoch, numbers)
 
     def resume(self) -> None:
-        """Continue the log of an earlier run, which must be of the same graph, model and options."""
-        if self.log is None:
+        """Continue the log of an earlier run, once, which must be of the same graph, model and options."""
+        if self.log is None or self._continues:
             return
         self.log.lock()
-        found = self.log.resume(self.facts | self.attributes())
+        found, self._continues = self.log.resume(self.facts | self.attributes()), True
         if found is not None:
+            self.facts["model"] = self.facts["model"] or found.attrs["model"]
             self.next_step = max(self.next_step, int(found["step"].values.max(initial=-1)) + 1)
             self.scores = read_scores(found)
             self.last_epoch = int(found["epoch"].values.max(initial=-1))
@@ -364,7 +368,7 @@ class Recorder:
 
     def over_epochs(self, layer: str, mode: str | None = None) -> "xr.Dataset":
         """One layer, its passes as snapshots: those in evaluation mode where there are any, or those of a mode."""
-        return with_signal(with_scores(one_layer(self._rows(), layer, mode)), self._kept)
+        return with_signal(with_scores(one_layer(self._rows(), layer_name(layer), mode)), self._kept)
 
     def table(self) -> "pd.DataFrame":
         """One row per layer and pass, and per hop where there are spectra."""

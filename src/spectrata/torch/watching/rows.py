@@ -4,6 +4,7 @@ Rows of the ``snapshot`` dimension are (pass, layer) pairs; ``layer``, ``role``,
 ``width`` are coordinates along it.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -45,6 +46,12 @@ class Row:
     def to_json(self) -> dict[str, Any]:
         """This row for a log, without its activation."""
         return {name: value for name, value in vars(self).items() if name != "values"}
+
+
+def layer_name(name: str) -> str:
+    """A layer's name; one too long for a log has a hash in its middle, so that no two become one."""
+    word = hashlib.sha256(name.encode("utf-8", "backslashreplace")).hexdigest()[:8]
+    return name if len(name) <= 96 else f"{name[:40]}~{word}~{name[-46:]}"
 
 
 def row_coordinates(rows: Sequence[Row]) -> dict[str, Any]:
