@@ -146,7 +146,7 @@ class TestLists:
             ("g.csv", "a,b\nb,\n", "line 2: 'b' stands alone, and other lines give it edges; give the edge two names"),
             ("g.csv", "source,target\na,b\n,c\n", "line 3: the first cell is empty; give the edge two names"),
             ("g.csv", "source,target,weight\na,b,1\nc,,2\n", "line 3: the second cell is empty"),
-            ("g.h5ad", b"\x89HDF", r"this is an AnnData; read it in Python, as in st.rank_columns"),
+            ("g.h5ad", b"\x89HDF", r"this is an AnnData; read it in Python: st.rank_columns"),
             ("g.xlsx", b"PK\x03\x04 and more", "this is a spreadsheet; save the sheet as CSV"),
             ("g.csv", b"PK\x03\x04 and more", "save the sheet as CSV"),
             ("g.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 and more", "save the sheet as CSV"),

@@ -71,7 +71,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[Path]:
         if suffix(path) in _SHEETS and path.exists():
             raise problem(path, "this is a spreadsheet; save the sheet as CSV.")
         if suffix(path) == ".h5ad":
-            raise problem(path, "this is an AnnData; read it in Python, as in st.rank_columns(anndata.read_h5ad(path)).")
+            raise problem(path, "this is an AnnData; read it in Python: st.rank_columns(anndata.read_h5ad(path)).")
         if not path.exists():
             folder = shortened(str(path.parent.absolute()), 300)
             raise problem(path, f"there is no such file in {folder}; check the name.")
