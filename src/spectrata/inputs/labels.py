@@ -39,7 +39,7 @@ def as_labels(labels: Any, graph: Nodes, missing: Any = None) -> Labels:
         _check_count(len(labels.codes), graph)
         return labels
     values, order = label_values(labels, graph)
-    if order is None:  # categories are meant as such
+    if order is None:  # the caller made them categories
         _refuse_measured(values)
     return coded(values, missing, order)
 

@@ -82,7 +82,7 @@ class Scores(NamedTuple):
 
 def mean_known(values: np.ndarray) -> np.ndarray:
     """Compute the mean of known values over the last axis, NaN where there is none."""
-    return np.ma.masked_invalid(values).mean(axis=-1).filled(np.nan)
+    return np.ma.filled(np.ma.masked_invalid(values).mean(axis=-1), np.nan)
 
 
 def corrected_error(values: np.ndarray) -> Any:

@@ -171,8 +171,7 @@ class Observation:
         The residual of node i has the share 1 - h_i of it, h the leverage. Permuted as they are, residuals of nodes
         that the covariates nearly explain would be too small elsewhere, and shrunk twice at such nodes.
         """
-        if self.given is None:
-            return self
+        assert self.given is not None
         left = 1 - np.sum(self.given**2, axis=1)
         values = self.values / np.sqrt(np.where(left > EXPLAINED, left, 1.0))[:, None]
         return replace(self, values=values - values.mean(axis=0))

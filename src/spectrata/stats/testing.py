@@ -53,10 +53,14 @@ def run_tests(
 
 
 def _against(cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ...], seed: int, columns: int) -> Chance:
-    """Values of cells, and their chance under orders of all rows or within blocks."""
+    """Values of cells, and their chance under orders of all rows or within blocks.
+
+    Given covariates, evened residuals change places. Where no order within blocks changes a statistic, p is 1.
+    """
     value = np.stack([cell.statistic.value(cell.obs) for cell in cells], axis=-1)
-    even = {obs: obs.evened() for obs in {cell.obs for cell in cells}}
-    cells = [Cell(even[cell.obs], cell.statistic) for cell in cells]
+    if cells[0].obs.given is not None:
+        even = {obs: obs.evened() for obs in {cell.obs for cell in cells}}
+        cells = [Cell(even[cell.obs], cell.statistic) for cell in cells]
     n, within = cells[0].obs.n, None if blocks is None else block_orders(blocks)
     lanes, separate = max(LANES, 8 * threads.BLOCK // n), cells[0].obs.separate
 
@@ -80,8 +84,13 @@ def _against(cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ..
 
     if separate:
         jumps = np.stack([likeness.largest_pair(cell.obs) for cell in cells], axis=-1)
-        return run_columns(value, draw, at, jumps=jumps)
-    return run_family(value, draw, at, n, counted, columns)
+        chance = run_columns(value, draw, at, jumps=jumps)
+    else:
+        chance = run_family(value, draw, at, n, counted, columns)
+    fixed = chance.high - chance.low <= TIE
+    for p in (chance.p, chance.p_family) if blocks is not None else ():
+        p[fixed & np.isfinite(p)] = 1.0
+    return chance
 
 
 def evaluate(cells: Sequence[Cell], made: np.ndarray, arranged: bool = False) -> np.ndarray:

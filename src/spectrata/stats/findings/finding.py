@@ -91,8 +91,8 @@ class Findings(Sequence[Finding]):
     >>> import networkx as nx, spectrata as st
     >>> print(st.diagnose(nx.karate_club_graph(), "club", hops=2, weights=False, labels=True))
     hop  verdict      r  chance               p  r given  p given
-      1  alike    0.718  -0.246 to 0.154  0.001    0.702    0.001
-      2  alike    0.336  -0.103 to 0.056  0.001    0.340    0.001
+      1  alike    0.718  -0.246 to 0.154  0.001    0.702  < 0.001
+      2  alike    0.336  -0.103 to 0.056  0.001    0.340  < 0.001
     alike: r above chance, also given degree. p: corrected over 8 tests of r and
     scale; chance: one hop at a time.
     Given degree: accounting for a node's pairs at hops 1, 2, 3 and the tested one.
