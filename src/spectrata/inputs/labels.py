@@ -80,8 +80,7 @@ def label_values(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Any, ...] 
 
 def _check_count(count: int, graph: Nodes) -> None:
     if count != graph.n_nodes:
-        words = f"There are {count} labels, but the graph has {graph.n_nodes} nodes"
-        raise NodeCountError(f"{words}; give one per node (None for no label), or a mapping from node to label.")
+        raise NodeCountError(f"There are {count} labels for {graph.n_nodes} nodes; give one per node, None for none.")
 
 
 def _listed(values: Any) -> list[Any]:

@@ -135,9 +135,8 @@ def _numbered(names: list[str], codes: np.ndarray) -> tuple[tuple[Hashable, ...]
     """Names and rows: whole numbers in numerical order, text in order of appearance."""
     if not _whole(names):
         return tuple(names), codes
-    numbers = np.array(names, dtype=np.int64)
-    order = np.argsort(numbers)
-    return tuple(numbers[order].tolist()), np.argsort(order)[codes]
+    numbers, rank = np.unique(np.array(names, dtype=np.int64), return_inverse=True)
+    return tuple(numbers.tolist()), rank[codes]
 
 
 # ---- lists of edges
