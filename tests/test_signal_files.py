@@ -103,6 +103,13 @@ class TestText:
             tabs = as_signal(write("s.tsv", content.replace(",", "\t")), graph, texts=True)
             assert np.array_equal(tabs.values, signal.values)
 
+    def test_a_short_row_has_no_missing_value(self, write) -> None:
+        graph = as_graph(nx.path_graph(["a", "b", "c, d"]))
+        found = as_signal(write("s.csv", 'node,x,y\na,1,\n\n"c, d",,3\nb,2,""\n'), graph, gaps=True)
+        assert np.array_equal(found.values[0], [[1, np.nan], [2, np.nan], [np.nan, 3]], equal_nan=True)
+        with pytest.raises(FileFormatError, match=r"s\.csv, line 4: the row has 2 of 3 cells"):
+            as_signal(write("s.csv", 'node,x,y\na,1,\n\n"c, d",\nb,2,3\n'), graph, gaps=True)
+
     def test_frames_come_back(self, tmp_path: Path) -> None:
         pandas = optional("pandas")
         pandas.DataFrame(VALUES, index=[7, 3, 5]).to_csv(tmp_path / "s.csv")

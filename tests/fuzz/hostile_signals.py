@@ -100,7 +100,7 @@ SIGNALS = [
         ("digits of another script", "s.csv", lambda: "x,y\n1,٣\n2,2\n3,3\n".encode(), "'٣' is not a number"),
         ("an underscore in a number", "s.csv", b"x,y\n1,1_0\n2,2\n3,3\n", "'1_0' is not a number"),
         ("a hexadecimal number", "s.csv", b"x,y\n1,0x1\n2,2\n3,3\n", "'0x1' is not a number"),
-        ("a ragged table", "s.csv", b"x,y\n1,2\n3\n4,5\n", "a cell is empty"),
+        ("a ragged table", "s.csv", b"x,y\n1,2\n3\n4,5\n", "line 3. the row has 1 of 2 cells"),
         ("a cell of ten million digits", "s.csv", lambda: b"x\n" + b"1" * 10**7 + b"\n1\n2\n", "SignalValueError: inf"),
         ("a pickle for a table", "s.csv", lambda: pickle.dumps(Trap(), 0)),
         ("names twice", "s.csv", b"node,x\n0,1\n0,2\n1,3\n", "DuplicateNameError: twice"),

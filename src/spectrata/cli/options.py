@@ -129,7 +129,8 @@ def read_columns(signal: str, strat: "Stratification", names: list[str] | None, 
 
 def read_labels(labels: str, strat: "Stratification", names: list[str] | None, missing: str) -> "dict[Any, Labels]":
     """Labels by column, None where they have no name."""
-    from spectrata.inputs.labels import as_labels, warn_of_classes
+    from spectrata.cli.classes import warn_of_classes
+    from spectrata.inputs.labels import as_labels
     from spectrata.stats.verbs.reading import label_columns
 
     chosen, left_out = label_columns(labels, strat.graph, names or ()), parse_names(missing)
@@ -158,7 +159,7 @@ class SignalOptions:
 
     def read(self, strat: "Stratification") -> Any:
         """The signal with the chosen columns; with --labels they are texts, whatever they hold."""
-        from spectrata.inputs.signals import leave_out, of_labels
+        from spectrata.cli.classes import leave_out, of_labels
 
         if self.labels:
             self.labels = False  # read here

@@ -93,12 +93,10 @@ def edge_weights(raw: RawGraph, weights: Any) -> np.ndarray | None:
             name, weights, lacks = raw.weight, True, "needs weights, and the edges carry no weights under a usual name"
         values, what = None if name is None else raw.columns.read(name), argument("weights", weights)
         if values is None or (isinstance(values, list) and all(value is None for value in values)):
-            own, array = listed(list(raw.columns)), f"give one number per edge as {argument('weights')}"
-            choice = f"use one of its own ({own}), or {array}" if own else f"it has none, so {array}"
+            own = f"use one of its own ({listed(list(raw.columns))}), or " if raw.columns else "it has none, so "
+            choice = f"{own}give one number per edge as {argument('weights')}"
             if isinstance(weights, str) and (near := get_close_matches(weights.lower(), ("true", "false"), 1)):
-                choice = f"write {argument('weights', near[0] == 'true')}" + f", or use one of its own ({own})" * bool(
-                    own
-                )
+                choice = f"write {argument('weights', near[0] == 'true')}"
             raise OptionError(f"{what} {lacks}; {choice}.")
         return _numbers(raw, values, what)
     if raw.form == "matrix":

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import FLAGS, NodeCountError, SignalTypeError, SignalValueError, argument, shown, warn
+from spectrata.errors import FLAGS, NodeCountError, SignalTypeError, SignalValueError, argument, shown
 from spectrata.inputs.readers.arrays import is_labelled, is_sparse, is_tensor, module, plain_array
 from spectrata.inputs.readers.files import DECIMAL_COMMA, MISSING, is_number
 from spectrata.inputs.readers.raw import kind
@@ -16,7 +16,6 @@ from spectrata.inputs.readers.signal_objects import attribute, is_missing
 from spectrata.inputs.rows import Nodes, by_node, is_attribute, order_of, refuse_absent, warn_of_order
 
 Label = str | int | bool
-MANY = 20  # classes above which labels may be names
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,25 +41,6 @@ def as_labels(labels: Any, graph: Nodes, missing: Any = None) -> Labels:
     if order is None:  # the caller made them categories
         _refuse_measured(values)
     return coded(values, missing, order)
-
-
-def warn_of_classes(texts: Iterable[tuple[Any, Labels]]) -> None:
-    """Warn of labels of some columns that may not be meant as classes: marks for no value, and names."""
-    for name, own in texts:
-        where = "" if name is None else f" in column {shown(name)}"
-        counts = np.bincount(own.codes[own.codes >= 0], minlength=len(own.classes)).tolist()
-        for label, count in zip(own.classes, counts, strict=True):
-            if label in MISSING:
-                nodes = f"{count:,} node{' has' if count == 1 else 's have'} the label {shown(label)}{where}"
-                how = (
-                    f"{argument('missing', label)} (or an empty cell)"
-                    if "missing" in FLAGS and label != "None"
-                    else "an empty cell"
-                )
-                warn(f"{nodes}, a class like the others; {how} means no value.")
-        if len(counts) > max(MANY, sum(counts) / 2):
-            words = f"{sum(counts):,} nodes have {len(counts):,} different labels{where}"
-            warn(f"{words}; labels are classes that nodes share, and these may be names.")
 
 
 def label_values(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Any, ...] | None]:
@@ -100,8 +80,7 @@ def label_values(labels: Any, graph: Nodes) -> tuple[list[Any], tuple[Any, ...] 
 
 def _check_count(count: int, graph: Nodes) -> None:
     if count != graph.n_nodes:
-        words = f"There are {count} labels, but the graph has {graph.n_nodes} nodes"
-        raise NodeCountError(f"{words}; give one per node (None for no label), or a mapping from node to label.")
+        raise NodeCountError(f"There are {count} labels for {graph.n_nodes} nodes; give one per node, None for none.")
 
 
 def _listed(values: Any) -> list[Any]:

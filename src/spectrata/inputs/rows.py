@@ -105,11 +105,10 @@ def _unknown(missing: list[Hashable], extra: list[Hashable], what: str, gaps: bo
     if extra:
         words = f"1 name of the {what} is" if len(extra) == 1 else f"{len(extra)} names of the {what} are"
         parts.append(f"{words} not in the graph ({listed(extra, shown)})")
-    rest = (
-        "give every node a row, empty where it has no value" if gaps else "leave nodes without a value out of the graph"
-    )
-    rest = "leave out rows that are no node" if what == "labels" else rest
-    advice = f"use the graph's own names, and {rest}"
+    rest = "give every node a row, empty where it has no value"
+    if not gaps:
+        rest = "leave nodes without a value out of the graph"
+    advice = f"use the graph's own names, and {'leave out rows that are no node' if what == 'labels' else rest}"
     by_form = {str(name).casefold(): name for name in missing}
     alike = [(label, get_close_matches(str(label).casefold(), by_form, 1)) for label in extra[:MOST_EXTRA]]
     close = [f"{shown(label)} may be {shown(by_form[found[0]])}" for label, found in alike if found]
@@ -139,19 +138,23 @@ def warn_of_order(signal: Any, graph: Nodes, what: str = "signal") -> None:
     if not graph.named:
         return
     file = isinstance(signal, (str, os.PathLike))
-    numbers = [whole_number(name) for name in graph.names]
-    whole = None not in numbers
-    ordered = sorted(number for number in numbers if number is not None)
-    ascending = whole and numbers == ordered
-    if not (file or what == "table") and (not whole or ascending):
+    numbers = _whole_names(graph)
+    ascending = numbers == sorted(numbers)
+    if not (file or what == "table") and ascending:
         return
     held = f"The file {shown(Path(signal).name)} holds" if file else f"The {what} holds"
     some = f"{listed(graph.names[:3], shown)}, ..."
-    if whole and not ascending:  # the first names may look as if they were in order
-        row = int(np.argmax(np.array(numbers, dtype=object) != np.array(ordered, dtype=object)))
+    if not ascending:  # the first names may look as if they were in order
+        row = next(row for row, number in enumerate(sorted(numbers)) if number != numbers[row])
         some = f"row {row}, counted from 0, is node {shown(graph.names[row])}"
     order = f"rows follow the order of the graph's nodes ({some})"
     warn(f"{held} no names, so its {order}; give a mapping, a Series or a table with names to match by name.")
+
+
+def _whole_names(graph: Nodes) -> list[int]:
+    """The nodes' names where all are whole numbers, else none."""
+    numbers = [number for name in graph.names if (number := whole_number(name)) is not None]
+    return numbers if len(numbers) == graph.n_nodes else []
 
 
 # ---- tables
@@ -164,7 +167,8 @@ def place_table(table: RawTable, graph: Nodes, nodes: str | None, texts: bool) -
     if nodes == "order" and len(kept) > 1 and table.numbers[0] is None and _distinct(table.cells(0)):
         kept = kept[1:]  # names that the caller asks to leave aside
     # What the last comma of every line leaves.
-    kept = [place for place in kept if str(table.labels[place]) or not _is_empty(table.numbers[place])]
+    empty = [numbers is not None and np.isnan(numbers).all() for numbers in table.numbers]
+    kept = [place for place in kept if str(table.labels[place]) or not empty[place]]
     words = [place for place in kept if table.numbers[place] is None]
     for place in words:  # numbers in another form would each be a label
         forms = [cell for cell in table.cells(place) if isinstance(cell, str) and _AS_TEXT.fullmatch(cell.strip())]
@@ -208,10 +212,6 @@ def _find_names(table: RawTable, graph: Nodes, nodes: str | None) -> tuple[int |
     if nodes is None and len(table.labels) > table.of_labels:
         _refuse_other_names(table, graph, column, graph.names if names is None else names)
     return column, names
-
-
-def _is_empty(numbers: np.ndarray | None) -> bool:
-    return numbers is not None and bool(np.isnan(numbers).all())
 
 
 def _name_column(table: RawTable, graph: Nodes, nodes: str | None) -> int | None:
@@ -266,8 +266,8 @@ def _refuse_other_names(table: RawTable, graph: Nodes, column: int | None, used:
         return
     kept = "column" if column is not None else "order" if table.index is None else "index"
     unnamed = kept == "order" and len(table.labels) > 1
-    whole = all(whole_number(name) is not None for name in graph.names)
-    ends = (min(graph.names), max(graph.names)) if whole else None  # type: ignore[type-var]
+    whole = _whole_names(graph)
+    ends = (min(whole), max(whole)) if whole else None
     for place, numbers in enumerate(table.numbers):
         if place == column or (numbers is not None and ends != (numbers.min(), numbers.max())):
             continue
@@ -299,7 +299,7 @@ def _names_nodes(cells: Sequence[Any], graph: Nodes) -> bool:
 def _counted(graph: Nodes) -> tuple[Hashable, ...] | None:
     """The rows' numbers as names, where the graph's nodes have the same numbers in another order."""
     rows = range(graph.n_nodes)
-    if any(whole_number(name) is None for name in graph.names) or set(graph.names) != set(rows):
+    if set(_whole_names(graph)) != set(rows):
         return None
     words = f"The graph's nodes are the table's row numbers in another order ({listed(graph.names[:3], shown)}, ...)"
     warn(f"{words}: rows are matched by number; {argument('nodes', 'order')} or an array goes by the graph's order.")

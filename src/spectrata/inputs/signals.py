@@ -7,7 +7,7 @@ plain differences have the length of the gradient (Def. 2 of the paper).
 import difflib
 import os
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,9 +26,9 @@ from spectrata.errors import (
     warn,
 )
 from spectrata.inputs import rows
-from spectrata.inputs.labels import Labels, coded, warn_of_classes
+from spectrata.inputs.labels import Labels, coded
 from spectrata.inputs.numbers import one_of
-from spectrata.inputs.readers.files import is_number, listed, number
+from spectrata.inputs.readers.files import listed
 from spectrata.inputs.readers.objects import is_anndata
 from spectrata.inputs.readers.raw import RawSignal, RawTable, refuse_repeated
 from spectrata.inputs.readers.signal_files import read_signal
@@ -150,13 +150,12 @@ def _read(signal: Any, graph: rows.Nodes, nodes: str | None, texts: bool, gaps: 
     rows.refuse_absent(signal, graph)
     names = frozenset(str(name) for name in graph.names) if file else frozenset()
     found: RawSignal | RawTable = read_signal(signal, names) if file else recognise_signal(signal)
+    what = "table" if isinstance(found, RawTable) else "signal"
     if isinstance(found, RawTable):
-        found, what = rows.place_table(found, graph, nodes, texts), "table"
-    elif nodes is None or (nodes == "index" and found.names is not None):
-        what = "signal"
+        found = rows.place_table(found, graph, nodes, texts)
     elif nodes == "order":
-        found, what = replace(found, names=None), "signal"
-    else:
+        found = replace(found, names=None)
+    elif nodes is not None and (nodes != "index" or found.names is None):
         raise OptionError(f"nodes={shown(nodes)} is for tables; leave it out, or give a table.")
     labels = found.names
     if is_anndata(signal) and labels and not graph.named and {*map(str, labels)}.isdisjoint(map(str, graph.names)):
@@ -259,9 +258,13 @@ def potential(
     direction ("zero"). ``names`` are the nodes', for messages.
     """
     one_of(zero_vectors, "zero_vectors", ("error", "nan", "zero"))
-    if resolve_metric(metric, signal.values.shape[2]) == "euclidean":
-        return _euclidean(signal)
-    return _angular(signal, zero_vectors, names)
+    values = signal.values
+    if resolve_metric(metric, values.shape[2]) == "angular":
+        return _angular(signal, zero_vectors, names)
+    scale = binary_scale(largest_values(values))  # (T,)
+    if (scale != 1.0).any():
+        values = values / like(scale, values)[:, None, None]
+    return Potential(_levelled(values), "euclidean", scale, np.zeros(len(values), dtype=bool))
 
 
 def _levelled(values: Any, times: int = 1) -> Any:
@@ -278,14 +281,6 @@ def _levelled(values: Any, times: int = 1) -> Any:
     for t in same.tolist():
         values[t] = values[t, 0]
     return values
-
-
-def _euclidean(signal: Signal) -> Potential:
-    values = signal.values
-    scale = binary_scale(largest_values(values))  # (T,)
-    if (scale != 1.0).any():
-        values = values / like(scale, values)[:, None, None]
-    return Potential(_levelled(values), "euclidean", scale, np.zeros(len(values), dtype=bool))
 
 
 def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None) -> Potential:
@@ -335,24 +330,6 @@ def by_column(signal: Signal, columns: str, metric: str = "auto") -> Signal:
     # A view where there is one snapshot: tables of many columns are not copied.
     values = np.moveaxis(signal.values, 2, 1).reshape(snapshots * d, n, 1)
     return replace(signal, values=values, columns=None, separate=labels)
-
-
-def leave_out(signal: Signal, missing: Sequence[str]) -> Signal:
-    """The signal with no value where it is one of ``missing``; warns of labels that may not be meant as classes."""
-    values, texts = signal.values, signal.texts
-    if missing:
-        numbers = [number(word) for word in missing if is_number(word)]
-        values = np.where(np.isin(values, numbers), np.nan, values)
-        cells = ([None if code < 0 else own.classes[code] for code in own.codes.tolist()] for _, own in texts)
-        texts = tuple((name, coded(some, missing)) for (name, _), some in zip(texts, cells, strict=True))
-    warn_of_classes(texts)
-    return replace(signal, values=values, texts=texts)
-
-
-def of_labels(labels: Mapping[Any, Labels]) -> Signal:
-    """Labels by the names of columns, as a signal without numbers."""
-    n = len(next(iter(labels.values())).codes)
-    return Signal(np.empty((1, n, 0)), None, texts=tuple(labels.items()))
 
 
 def pick_columns(signal: Signal, names: Sequence[str]) -> Signal:

@@ -1,6 +1,6 @@
 """Graphs as panels: nodes where their vectors are, and the strata with their sizes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,7 @@ MOST_GRAPHS = 8
 
 
 def embedding(
-    ds: xr.Dataset,
-    ax: Axes | Sequence[Axes] | None = None,
-    *,
-    snapshots: Iterable[Any] | None = None,
-    color: Any = None,
+    ds: xr.Dataset, ax: style.Given = None, *, snapshots: Iterable[Any] | None = None, color: Any = None
 ) -> np.ndarray:
     """Draw the nodes where their vectors are, one panel per snapshot, with the edges of the graph.
 
@@ -101,7 +97,7 @@ def embedding(
 
 def strata(
     source: Any,
-    ax: Axes | Sequence[Axes] | None = None,
+    ax: style.Given = None,
     *,
     hops: int | Iterable[int] | None = None,
     weights: Any = None,

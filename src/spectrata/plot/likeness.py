@@ -35,11 +35,7 @@ SHIFT = {"energy_shift": "r", "shift_low": "chance_low", "shift_high": "chance_h
 
 
 def correlogram(
-    found: xr.Dataset | Findings,
-    ax: Axes | Sequence[Axes] | None = None,
-    *,
-    hops: Iterable[Any] | None = None,
-    given: bool = True,
+    found: xr.Dataset | Findings, ax: style.Given = None, *, hops: Iterable[Any] | None = None, given: bool = True
 ) -> np.ndarray:
     """Draw r per hop as stems, with the interval of chance as boxes.
 
@@ -76,9 +72,7 @@ def correlogram(
     return _draw(found, ax, hops, given, ORDERS)
 
 
-def agree(
-    found: xr.Dataset, ax: Axes | Sequence[Axes] | None = None, *, hops: Iterable[Any] | None = None
-) -> np.ndarray:
+def agree(found: xr.Dataset, ax: style.Given = None, *, hops: Iterable[Any] | None = None) -> np.ndarray:
     """Draw how two signals agree per hop, with the interval that surrogates as smooth give.
 
     Hop 0 compares the two values of the same node. Marks are those of :func:`correlogram`.
@@ -165,7 +159,7 @@ def diagnose(
 
 def compare(
     found: xr.Dataset,
-    ax: Axes | Sequence[Axes] | None = None,
+    ax: style.Given = None,
     *,
     algorithm: str | None = None,
     hops: Iterable[Any] | None = None,

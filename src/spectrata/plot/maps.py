@@ -28,11 +28,7 @@ BOUNDED = ("normalized", "random_walk")  # Laplacians with eigenvalues in [0, 2]
 
 
 def spectrogram(
-    ds: xr.Dataset,
-    ax: Axes | Sequence[Axes] | None = None,
-    *,
-    algorithm: str | None = None,
-    hops: Iterable[Any] | None = None,
+    ds: xr.Dataset, ax: style.Given = None, *, algorithm: str | None = None, hops: Iterable[Any] | None = None
 ) -> np.ndarray:
     """Draw a map of frequency by layer, epoch or snapshot, one panel per hop; of one signal, frequency by hop.
 
@@ -66,7 +62,11 @@ def spectrogram(
     views = reading.graph_views(as_components(ds))
     name = reading.one_algorithm(views[0][1], algorithm)
     longest = max((one for _, one in views), key=lambda one: len(one.hops))
-    sequence = reading.one_sequence(longest, "a spectrogram")
+    dims = longest.row_dims
+    if len(dims) > 1:
+        words = f"{longest.name} has the dimensions {' and '.join(dims)}, and a spectrogram shows one of them"
+        raise ResultError(f"{words}; select along the others, such as ds.isel({dims[0]}=-1).")
+    sequence = dims[0] if dims else ""
     each = [(graph, one, cells_of(one, name, BINS)) for graph, one in views]
     by_hop = bool(sequence) or (bool(views[0][0]) and longest.is_bands)
     known = longest.hops if by_hop else ("",)

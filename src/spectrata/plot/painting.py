@@ -179,7 +179,7 @@ def _of_dataset(ds: xr.Dataset, hop: Any, snapshot: Any, label: str | None) -> l
 def nodes(
     values: Any,
     graph: Any = None,
-    ax: Axes | Sequence[Axes] | None = None,
+    ax: style.Given = None,
     *,
     pos: Any = None,
     hop: int | None = None,

@@ -7,7 +7,7 @@ from typing import Any
 import xarray as xr
 
 from spectrata.core.registry import EXACT
-from spectrata.errors import OptionError, ResultError, shown
+from spectrata.errors import OptionError, shown
 from spectrata.plot.style import Sheet, count, hop_words
 from spectrata.results.schema import View, check, each_graph, view
 from spectrata.stats.describe.align import align
@@ -41,16 +41,6 @@ def graph_views(source: Any) -> list[tuple[str, View]]:
     """Each graph of a result, with its name; a result of one graph has none."""
     found = each_graph(as_result(source))
     return [("", view(one)) if name is None else (str(name), view(one, f"The graph {name!r}")) for name, one in found]
-
-
-def one_sequence(result: View, purpose: str) -> str:
-    """The dimension along which rows follow each other, empty without rows; refused where there are several."""
-    if len(result.row_dims) > 1:
-        raise ResultError(
-            f"{result.name} has the dimensions {' and '.join(result.row_dims)}, and {purpose} shows one of them; "
-            f"select along the others, such as ds.isel({result.row_dims[0]}=-1)."
-        )
-    return result.row_dims[0] if result.row_dims else ""
 
 
 def row_names(result: View) -> list[str]:

@@ -32,7 +32,7 @@ class Series(NamedTuple):
 
 def spectra(
     ds: xr.Dataset,
-    ax: Axes | Sequence[Axes] | None = None,
+    ax: style.Given = None,
     *,
     algorithms: str | Iterable[str] | None = None,
     snapshots: Iterable[Any] | None = None,

@@ -21,6 +21,7 @@ MAP = "cividis"  # the same order of lightness in every kind of colour vision, a
 LEAST_COLOR = 1e-7  # of the largest value of a measure, where logarithmic colours end
 RASTER = 2000  # marks from which a vector file holds a picture of them instead
 DASHED: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (4, 3))}
+Given = Axes | Sequence[Axes] | None  # axes to draw on, one for each panel; a new figure where there are none
 SIDES = {"alike": 0, "agree": 0, "more": 0, "unlike": 1, "opposite": 1, "less": 1}  # verdicts, and the colour of each
 
 
@@ -109,9 +110,8 @@ class Sheet:
             for unused in figure.axes[panels:]:
                 unused.remove()
         if len(self.axes) != panels:
-            raise OptionError(
-                f"{panels} {noun} are to be drawn on {len(self.axes)} axes; choose {noun}, or give one Axes for each."
-            )
+            words = f"{panels} {noun} are to be drawn on {len(self.axes)} axes"
+            raise OptionError(f"{words}; choose {noun}, or give one Axes for each.")
         for one in self.axes:
             one.spines[["top", "right"]].set_visible(False)
             one.tick_params(labelsize=8)

@@ -36,7 +36,7 @@ class Heat(NamedTuple):
 
 def columns(
     found: xr.Dataset | pd.DataFrame,
-    ax: Axes | Sequence[Axes] | None = None,
+    ax: style.Given = None,
     *,
     hops: Iterable[int] | None = None,
     algorithm: str | None = None,

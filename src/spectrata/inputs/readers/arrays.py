@@ -26,10 +26,6 @@ def is_sparse(obj: Any) -> bool:
     return hasattr(obj, "tocoo") and hasattr(obj, "nnz")
 
 
-def is_dataset(obj: Any) -> bool:
-    return module(obj) == "xarray" and type(obj).__name__ == "Dataset"
-
-
 def is_labelled(obj: Any) -> bool:
     return module(obj) in ("pandas", "xarray")
 
@@ -61,8 +57,7 @@ def to_numpy(obj: Any, error: type[InputError] = GraphTypeError, give: str = ACC
 def edge_rows(array: np.ndarray) -> np.ndarray:
     """(E, 2) of any numeric type -> int64 rows, or an error that names the first bad edge."""
     if array.dtype.kind not in "iuf":
-        advice = "for nodes with names give a networkx graph"
-        raise GraphTypeError(f"Edges are integer rows counted from 0, not {array.dtype}; {advice}.")
+        raise GraphTypeError(f"Edges are integer rows counted from 0, not {array.dtype}; a networkx graph has names.")
     with np.errstate(invalid="ignore"):  # what int64 does not hold becomes another number
         rows = array.astype(np.int64)
     # Beyond 2**62 the sort keys of edges would overflow.
@@ -144,8 +139,6 @@ def from_sparse(matrix: Any) -> RawGraph:
 def from_array(obj: Any, asked: Asked = PLAIN) -> RawGraph:
     """Read an array that may be a matrix or a list of edges, by its shape."""
     array = to_numpy(obj)
-    if asked.layout == "adjacency":
-        return from_dense(array)
     if array.size == 0:
         raise EmptyGraphError("The graph is empty; a spectrum needs at least two nodes and an edge.")
     if array.shape == (2, 2):
@@ -154,5 +147,4 @@ def from_array(obj: Any, asked: Asked = PLAIN) -> RawGraph:
         return from_dense(array)
     if array.ndim == 2 and (2 in array.shape or (array.shape[1] == 3 and asked.third_column)):
         return from_edges(obj, asked)
-    forms = "a square adjacency matrix, or edges (E, 2) or (2, E)"
-    raise GraphTypeError(f"An array of shape {array.shape} is no graph; give {forms}.")
+    raise GraphTypeError(f"An array of shape {array.shape} is no graph; give a square matrix, or edges (E, 2).")

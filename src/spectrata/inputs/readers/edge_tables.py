@@ -80,10 +80,7 @@ def read_edge_table(path: Path, asked: Asked) -> RawGraph:
             raise files.problem(path, f"node {ids.index('') + 1} has no name; give every node one.")
         names = tuple(map(int, ids)) if _whole(ids) else tuple(ids)
         return replace(from_dense(numbers), names=names or None)
-    advice = "keep the columns source, target and perhaps weight"
-    if separator == files.SPACES:
-        advice = "separate the columns by spaces, or name a comma-separated file .csv"
-    return _from_lines(table, advice)
+    return _from_lines(table)
 
 
 def _parsed(path: Path, data: bytes, separator: str) -> files.TextTable:
@@ -138,15 +135,14 @@ def _numbered(names: list[str], codes: np.ndarray) -> tuple[tuple[Hashable, ...]
     """Names and rows: whole numbers in numerical order, text in order of appearance."""
     if not _whole(names):
         return tuple(names), codes
-    numbers = np.array(names, dtype=np.int64)
-    order = np.argsort(numbers)
-    return tuple(numbers[order].tolist()), np.argsort(order)[codes]
+    numbers, rank = np.unique(np.array(names, dtype=np.int64), return_inverse=True)
+    return tuple(numbers.tolist()), rank[codes]
 
 
 # ---- lists of edges
 
 
-def _from_lines(table: files.TextTable, advice: str) -> RawGraph:
+def _from_lines(table: files.TextTable) -> RawGraph:
     import pandas as pd
 
     cells, header = table.cells, []
@@ -165,14 +161,14 @@ def _from_lines(table: files.TextTable, advice: str) -> RawGraph:
     codes = np.concatenate([codes[:n_ends].reshape(2, -1).T.ravel(), codes[n_ends:]])  # edge by edge
     codes, order = pd.factorize(codes)
     if not whole or cells.shape[1] > 2:
-        _check_lines(table, joined.to_numpy(), codes, len(header), advice)
+        _check_lines(table, joined.to_numpy(), codes, len(header))
     columns, weight = _columns(replace(table, cells=ends), header)
     names, codes = _numbered(texts[order].tolist(), codes)
     rows = codes[:n_ends].reshape(-1, 2)
     return RawGraph(rows, len(names), names, open_ended=True, columns=columns, weight=weight)
 
 
-def _check_lines(table: files.TextTable, joined: np.ndarray, codes: np.ndarray, n_header: int, advice: str) -> None:
+def _check_lines(table: files.TextTable, joined: np.ndarray, codes: np.ndarray, n_header: int) -> None:
     """Refuse lines that are neither an edge, with a weight perhaps, nor the name of an isolated node."""
     cells = table.cells
     filled = (cells != "").sum(axis=1).to_numpy()
@@ -187,8 +183,9 @@ def _check_lines(table: files.TextTable, joined: np.ndarray, codes: np.ndarray, 
             alone = f"{shown(name)} stands alone, and other lines give it edges"
             what = alone if name and filled[row] == 1 else f"the {'second' if name else 'first'} cell is empty"
             raise table.problem(f"{what}; give the edge two names, or drop the line.", row)
-        words = f"an edge has two columns, or three with a weight, here {filled[row]}; {advice}"
-        raise table.problem(f"{words}. A line with a single name adds an isolated node.", row)
+        words = f"an edge has two columns, or three with a weight, here {filled[row]}"
+        advice = "keep the columns source, target and perhaps weight, and name a comma-separated file .csv"
+        raise table.problem(f"{words}; {advice}. A line with a single name adds an isolated node.", row)
 
 
 def _header(table: files.TextTable, lines: Any) -> list[str]:

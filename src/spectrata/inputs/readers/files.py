@@ -271,9 +271,23 @@ class TextTable:
 
 
 def read_columns(path: Path) -> TextTable:
-    """Read columns separated by commas, semicolons or tabs; rows without a filled cell are dropped."""
+    """Read columns separated by commas, semicolons or tabs; a row of fewer cells than the first one is refused."""
     data = read_utf8(path)
-    return parse_table(path, data, separator_of(path, data))
+    separator = separator_of(path, data)
+    table = parse_table(path, data, separator)
+    width = table.cells.shape[1]
+    ended = table.cells.index[table.cells[width - 1] == ""]  # by an empty cell, or by none
+    lines = _unquoted(data, separator.encode()).splitlines() if len(ended) else []
+    for row in ended:
+        if (held := 1 + lines[row].count(separator.encode())) < width:
+            words = f"the row has {held} of {width} cells; leave a cell empty where there is no value."
+            raise problem(path, words, row + 1)
+    return table
+
+
+def _unquoted(data: bytes, mark: bytes) -> bytes:
+    """A table whose quoted cells, which may hold the mark between columns and ends of lines, are one letter each."""
+    return re.sub(rb'(\A|[\r\n%b])"[^"]*(?:""[^"]*)*"' % mark, rb"\1q", data) if b'"' in data else data
 
 
 def separator_of(path: Path, data: bytes) -> str:
@@ -291,7 +305,7 @@ def parse_table(path: Path, data: bytes, separator: str, least: int = 0) -> Text
     found = re.search(rb"\S[^\r\n]*", data)
     top = b"" if found is None else data[data.rfind(b"\n", 0, found.start()) + 1 : found.end()]
     mark = separator.encode()
-    count = len(top.split()) if separator == SPACES else 1 + re.sub(rb'"[^"]*"', b"", top).count(mark)
+    count = len(top.split()) if separator == SPACES else 1 + _unquoted(top, mark).count(mark)
     width = max(least, count, 1)
     if width > MOST_COLUMNS:
         raise problem(path, f"the table has {width} columns, more than {MOST_COLUMNS}; save it as .npz or .parquet.")

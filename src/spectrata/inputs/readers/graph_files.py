@@ -147,8 +147,7 @@ def _matrix(entries: np.ndarray, shape: tuple[int, int], symmetry: str) -> Any:
 
 def _unzipped(path: Path) -> bytes:
     data = bytearray()
-    words = "the gzip data is cut short or damaged; write it again."
-    with files.parsing(path, words), gzip.open(path) as stream:
+    with files.parsing(path, "the gzip data is cut short or damaged; write it again."), gzip.open(path) as stream:
         # Piece by piece: to ask for the largest size at once would set that much memory aside.
         while piece := stream.read(2**20):
             data += piece

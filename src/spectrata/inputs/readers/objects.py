@@ -26,9 +26,9 @@ def recognise(graph: Any, asked: Asked) -> RawGraph:
         return _from_frame(graph)
     if asked.layout == "edges":
         return arrays.from_edges(graph, asked)
-    if isinstance(graph, (np.ndarray, list, tuple)):
+    if isinstance(graph, (np.ndarray, list, tuple)) and asked.layout != "adjacency":
         return arrays.from_array(graph, asked)
-    if arrays.module(graph) == "torch_geometric":
+    if arrays.module(graph) == "torch_geometric" or _has(graph, "edge_index", "num_nodes"):
         return _from_pyg(graph)
     if arrays.is_sparse(graph):
         return arrays.from_sparse(graph)
@@ -44,8 +44,6 @@ def recognise(graph: Any, asked: Asked) -> RawGraph:
         return _from_anndata(graph, asked.key)
     if arrays.is_sparse(getattr(graph, "W", None)) and hasattr(graph, "N"):
         return _from_pygsp(graph)
-    if _has(graph, "edge_index", "num_nodes"):
-        return _from_pyg(graph)
     if is_dgl(graph):
         return _from_dgl(graph)
     if arrays.is_tensor(graph) or hasattr(graph, "__array__"):

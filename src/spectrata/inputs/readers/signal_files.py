@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from spectrata.errors import FLAGS, argument, shortened
 from spectrata.inputs.readers import files
 from spectrata.inputs.readers.raw import RawSignal, RawTable
 from spectrata.inputs.readers.signal_objects import NAME_HEADS, from_pandas, to_signal_array
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # The names a signal and labels go by inside an archive or a table, most wanted first.
 _KEYS = ("signal", "features", "x", "embedding")
@@ -224,14 +221,14 @@ def read_labels(path: str | os.PathLike[str], nodes: frozenset[str] = frozenset(
         ending = files.suffix(path)
         if ending in (".csv", ".tsv"):
             table = read_label_table(path, nodes)
-            first, *others = table.columns
+            cells, (first, *others) = table.cells, table.cells.columns
             if not others:
-                return table[first].tolist(), None, None
+                return cells[first].tolist(), None, None
             named = label_name(others)
             if len(others) > 1 and named is None:
                 how = f"choose one, as {argument('column', others[0])}" if "column" in FLAGS else "call one 'label'"
                 raise files.problem(path, f"the columns {files.listed(others)} could all hold the labels; {how}.")
-            return table[named or others[0]].tolist(), tuple(table[first]), table.attrs["lines"]
+            return cells[named or others[0]].tolist(), tuple(cells[first]), table.lines
         if ending == ".txt":
             lines = (line.strip(" \t\r\f\v") for line in files.read_utf8(path).decode().split("\n"))
             labels = [line for line in lines if line]
@@ -251,16 +248,13 @@ def read_labels(path: str | os.PathLike[str], nodes: frozenset[str] = frozenset(
         if ending == ".npz":
             raw = _read_npz(path, _LABEL_KEYS, "one with the labels")
             return raw.values, raw.names, None
-        endings = ".csv .tsv .txt .json .npy .npz"
-        raise files.problem(path, f"labels are not read from files of this kind; use one of {endings}.")
+        raise files.problem(path, "labels are not read from files of this kind; use .csv .tsv .txt .json .npy or .npz.")
 
 
-def read_label_table(path: Path, nodes: Collection[Hashable] = ()) -> "pd.DataFrame":
-    """The cells of a .csv or .tsv file as text, its header as the names of the columns."""
+def read_label_table(path: Path, nodes: Collection[Hashable] = ()) -> files.TextTable:
+    """The rows of a .csv or .tsv file, its header as the names of the columns."""
     table, header = _headed(path, _label_header, nodes)
-    cells = table.cells.set_axis(header or [str(place + 1) for place in table.cells], axis=1)
-    cells.attrs["lines"] = table.lines
-    return cells
+    return replace(table, cells=table.cells.set_axis(header or [str(place + 1) for place in table.cells], axis=1))
 
 
 def _label_header(table: files.TextTable, nodes: Collection[Hashable]) -> list[str]:

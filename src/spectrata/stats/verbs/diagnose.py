@@ -8,7 +8,6 @@ import numpy as np
 
 from spectrata.core.spectra import refuse_graph_arguments
 from spectrata.errors import OptionError, SpectrataError
-from spectrata.inputs.readers.arrays import is_dataset
 from spectrata.stats.findings.collapse import is_layers, layer_table, verdicts
 from spectrata.stats.findings.finding import Finding, Findings
 from spectrata.stats.findings.sentences import hops, listed, scale_lines, sentence
@@ -87,7 +86,7 @@ def diagnose(
     """
     if hasattr(graph, "over_layers"):
         raise OptionError("diagnose takes the layers of a watched model: st.diagnose(w.over_layers()).")
-    if is_dataset(graph):
+    if hasattr(graph, "data_vars"):
         refuse_graph_arguments("A result", hops=hops, weights=weights)
         if control is not None or is_watched(graph):
             return _of_layers(graph, control)

@@ -11,7 +11,6 @@ import pandas as pd
 from spectrata.core.spectra import refuse_graph_arguments
 from spectrata.core.stratification import Stratification
 from spectrata.errors import ResultError, SpectrataError
-from spectrata.inputs.readers.arrays import is_dataset
 from spectrata.inputs.signals import Signal
 from spectrata.results.schema import view
 from spectrata.stats.describe.levels import rebuild
@@ -186,7 +185,7 @@ def profile(
     [['up', 'alike', 2], ['noise', 'chance', 0]]
     """
     asked: dict[str, Any] = {"given": given, "draws": draws, "seed": seed}
-    if is_dataset(graph):
+    if hasattr(graph, "data_vars"):
         refuse_graph_arguments("A result", hops=hops, weights=weights)
         if is_watched(graph):
             return _of_run(graph, asked)

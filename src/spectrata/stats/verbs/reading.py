@@ -275,7 +275,7 @@ def _label_table(labels: Any, graph: Graph) -> Any:
     if not is_file or suffix(Path(labels)) not in (".csv", ".tsv"):
         return None
     with opened(labels) as path:
-        table = read_label_table(path, frozenset(map(str, graph.names)))
+        table = read_label_table(path, frozenset(map(str, graph.names))).cells
     return table.set_index(table.columns[0]) if table.shape[1] > 1 else None
 
 
