@@ -4,13 +4,14 @@ import argparse
 import contextlib
 import importlib
 import importlib.util
+import math
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 from spectrata.errors import OptionError, SpectrataError, missing_extra
+from spectrata.kernels import threads
 
-DEFAULT_FOLDER = "spectrata-reproduction"
 STUDIES = ("fidelity", "calibration", "models")
 
 
@@ -18,17 +19,19 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m reproduction", description=__doc__)
     words = f"text, 1 to 8, all (default), or a study: {', '.join(STUDIES)}"
     made.add_argument("tasks", nargs="*", metavar="TASK", help=words)
-    made.add_argument("-o", "--out", default=DEFAULT_FOLDER, help="folder to write to (default: %(default)s)")
+    made.add_argument(
+        "-o", "--out", type=Path, default="spectrata-reproduction", help="folder to write to (default: %(default)s)"
+    )
     made.add_argument("--quick", action="store_true", help="10 graphs per series and 50 runs; a few small models")
     made.add_argument("--seed", type=int, default=0, help="seed of graphs, signals, initial values and learning")
     made.add_argument("--jobs", type=int, help="number of processes (default: one per core)")
     made.add_argument("--scheduler", help="Dask cluster that the tasks run on, as tcp://host:8786")
     models = made.add_argument_group("the study of models")
-    models.add_argument("--data", help="folder of the graphs' files, needed without --quick")
-    models.add_argument("--limit-seconds", type=float, help="start no training after this time")
-    models.add_argument("--device", help="cuda or cpu")
+    models.add_argument("--data", type=Path, help="folder of the graphs' files, needed without --quick")
+    models.add_argument("--limit-seconds", type=float, default=math.inf, help="start no training after this time")
+    models.add_argument("--device", default="", help="cuda or cpu")
     models.add_argument("--no-report", action="store_true", help="train and measure only")
-    models.add_argument("--publish", help="checkout whose levels, page and figures are replaced")
+    models.add_argument("--publish", type=Path, help="checkout whose levels, page and figures are replaced")
     return made
 
 
@@ -51,7 +54,6 @@ def main(words: list[str] | None = None) -> int:
 
 
 def run_tasks(tasks: list[str], given: argparse.Namespace) -> None:
-    """Run tasks of the paper and print the verdicts."""
     need("sklearn", "probe", "Reproducing the paper")
     from reproduction.claims import page
     from reproduction.runner import reproduce
@@ -64,21 +66,19 @@ def run_tasks(tasks: list[str], given: argparse.Namespace) -> None:
             from spectrata.many.dask import dask_executor
 
             stack.enter_context(units_on(stack.enter_context(dask_executor(given.scheduler))))
-        records = reproduce(tasks, given.out, settings, given.jobs, say)
+        records = reproduce(tasks, given.out, settings, given.jobs or threads.threads(), say)
     for record in records:
         print(f"{record.task:4} {record.verdict:10} {record.checks:17} {record.id}")
-    print(f"{page.told(records)}; the page is {Path(given.out) / 'index.html'}")
+    print(f"{page.told(records)}; the page is {given.out / 'index.html'}")
 
 
 def need(package: str, extra: str, purpose: str) -> None:
-    """Raise the error that names the extra where a package is absent."""
     if importlib.util.find_spec(package) is None:
         raise missing_extra(package, extra, purpose)
 
 
 def run_study(name: str, given: argparse.Namespace) -> int:
-    """Run one study; give the number of units that are left."""
-    folder = Path(given.out) / name
+    folder = given.out / name
     if name != "models":
         importlib.import_module(f"reproduction.studies.{name}").run(folder, given.seed, given.quick)
         print(f"written: {folder / name}.md, {folder / name}.csv")
@@ -86,10 +86,8 @@ def run_study(name: str, given: argparse.Namespace) -> int:
     need("torch", "torch", "The study of trained models")
     from reproduction.studies.models import running
     from reproduction.studies.models.protocol import FULL, QUICK
-    from spectrata.kernels import threads
 
-    protocol = replace(QUICK if given.quick else FULL, seed=given.seed)
-    jobs = given.jobs or threads.threads()
+    protocol, jobs = replace(QUICK if given.quick else FULL, seed=given.seed), given.jobs or threads.threads()
     left = running.run(protocol, folder, given.data, jobs, given.limit_seconds, given.device, say)
     if left:
         print(f"{left} units are left; run the same command to continue.")

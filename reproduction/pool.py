@@ -1,11 +1,11 @@
 """One process pool for all work: units that are stored the moment they are done, and calls whose results are kept."""
 
 import contextlib
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, as_completed
 from functools import partial
+from math import inf
 from typing import Any
 
 from reproduction.store import Arrays, Store
@@ -14,13 +14,14 @@ from spectrata.many.pool import Pool
 from spectrata.many.work import one_thread
 
 Unit = tuple[str, tuple[Any, ...]]  # name, arguments of the function
+Work = Callable[..., Arrays]
 Call = tuple[Callable[..., Any], tuple[Any, ...]]  # a function and its arguments
 Say = Callable[[str], None]
 
 _executors: list[Executor] = []  # where units run instead of processes of this machine
 
 
-def run_units(function: Callable[..., Arrays], units: Sequence[Unit], store: Store, jobs: int = 1) -> list[Arrays]:
+def run_units(function: Work, units: Sequence[Unit], store: Store, jobs: int = 1) -> list[Arrays]:
     """Compute ``function(*arguments)`` for every unit that is not stored yet; give all, in order.
 
     Every unit runs on one thread of its process, so that its bits do not depend on ``jobs``.
@@ -31,12 +32,7 @@ def run_units(function: Callable[..., Arrays], units: Sequence[Unit], store: Sto
 
 
 def store_units(
-    function: Callable[..., Arrays],
-    units: Sequence[Unit],
-    store: Store,
-    jobs: int = 1,
-    deadline: float = math.inf,
-    say: Say | None = None,
+    function: Work, units: Sequence[Unit], store: Store, jobs: int = 1, deadline: float = inf, say: Say | None = None
 ) -> None:
     """Compute and store every unit that is not stored yet.
 
@@ -64,7 +60,7 @@ def run_calls(calls: Sequence[Call], jobs: int = 1) -> list[Any]:
 
 
 def _completed(
-    calls: Mapping[str, Call], jobs: int, deadline: float = math.inf, executor: Executor | None = None
+    calls: Mapping[str, Call], jobs: int, deadline: float = inf, executor: Executor | None = None
 ) -> Iterator[tuple[str, Callable[[], Any]]]:
     """The name of each call once it is done, and what gives its result or raises what it raised."""
     if executor is None and (jobs <= 1 or len(calls) <= 1):
@@ -96,7 +92,7 @@ def units_on(executor: Executor) -> Iterator[None]:
         _executors.pop()
 
 
-def _work(function: Callable[..., Any], arguments: tuple[Any, ...], deadline: float = math.inf) -> Any:
+def _work(function: Callable[..., Any], arguments: tuple[Any, ...], deadline: float = inf) -> Any:
     if time.time() > deadline:
         return None
     with one_thread():

@@ -6,26 +6,24 @@ from pathlib import Path
 from reproduction.claims import page
 from reproduction.claims.judge import Record, judge_all, to_csv, to_json
 from reproduction.claims.numbers import Results
-from reproduction.figures import animation
+from reproduction.figures import animation, drawing
 from reproduction.figures import runs as figures_runs
 from reproduction.figures import task3 as figures_task3
-from reproduction.figures import task12 as figures_task12
 from reproduction.pool import Call, Say, run_calls
 from reproduction.store import write_text
 from reproduction.tasks import section2, smoothing_runs, task1, task2, task3
 from reproduction.tasks.settings import FULL, Settings
+from reproduction.words import FIGURES
 from spectrata.errors import OptionError
-from spectrata.inputs.numbers import whole
-from spectrata.kernels import threads
 from spectrata.results.atomic_io import written_whole
 from spectrata.results.files import to_netcdf
 
 TASKS = ("text", "1", "2", "3", "4", "5", "6", "7", "8")
 
 
-def resolve_tasks(tasks: Iterable[str | int]) -> tuple[str, ...]:
+def resolve_tasks(tasks: Iterable[str]) -> tuple[str, ...]:
     """Check the names of tasks; none or "all" means every one."""
-    wanted = {str(task).lower().removeprefix("task").strip() for task in tasks}
+    wanted = {task.lower().removeprefix("task").strip() for task in tasks}
     if not wanted or "all" in wanted:
         return TASKS
     for name in sorted(wanted):
@@ -35,12 +33,7 @@ def resolve_tasks(tasks: Iterable[str | int]) -> tuple[str, ...]:
 
 
 def reproduce(
-    tasks: Iterable[str | int] = (),
-    out: str | Path = "spectrata-reproduction",
-    settings: Settings = FULL,
-    jobs: int | None = None,
-    say: Say = lambda message: None,
-    pictures: bool = True,
+    tasks: Iterable[str], out: Path, settings: Settings = FULL, jobs: int = 1, say: Say = print, pictures: bool = True
 ) -> list[Record]:
     """Run tasks of the paper, judge all its claims and write everything to a folder.
 
@@ -48,8 +41,6 @@ def reproduce(
     same numbers. Claims whose task is not run are recorded as unchecked.
     """
     chosen = resolve_tasks(tasks)
-    out = Path(out)
-    jobs = threads.threads() if jobs is None else whole(jobs, "jobs")
     results = measure(chosen, out, settings, jobs, say)
     records = judge_all(results)
     save_data(results, out)
@@ -82,7 +73,6 @@ def measure(chosen: tuple[str, ...], out: Path, settings: Settings, jobs: int, s
 
 
 def save_data(results: Results, out: Path) -> None:
-    """Every Dataset as netCDF: the figures' numbers, and the supplements' full sets."""
     named = {"task1": results.task1, "task2": results.task2, "task3": results.task3, "tasks4-8": results.runs}
     for name, ds in named.items():
         if ds is not None:
@@ -92,22 +82,15 @@ def save_data(results: Results, out: Path) -> None:
 
 def draw(results: Results, out: Path, settings: Settings, jobs: int = 1) -> dict[str, Path]:
     """All figures, supplements and films of what was run: title to file."""
-    figures, supplements = out / "figures", out / "supplements"
-    calls: list[Call] = []
-    if results.runs is not None:  # the longest first
-        calls.append((figures_runs.supplements, (results.runs, supplements)))
-        calls.append((figures_runs.draw, (results.runs, figures)))
+    parts = {name: ds for name, ds in vars(results).items() if name in FIGURES and ds is not None}
+    more = {"runs": figures_runs.supplements, "task3": figures_task3.supplements}  # the longest first
+    calls: list[Call] = [(more[name], (parts[name], out / "supplements")) for name in more if name in parts]
     calls += animation.calls(results.task3, results.runs, settings, out / "films")
-    if results.task1 is not None and results.task2 is not None:
-        calls.append((figures_task12.draw, (results.task1, results.task2, figures)))
-    if results.task3 is not None:
-        calls.append((figures_task3.supplements, (results.task3, supplements)))
-        calls.append((figures_task3.draw, (results.task3, figures)))
+    calls += [(drawing.draw, (name, ds, out / "figures")) for name, ds in parts.items()]
     return {title: path for made in run_calls(calls, jobs) for title, path in made.items()}
 
 
 def write_page(records: list[Record], settings: Settings, figures: dict[str, Path], out: Path) -> None:
-    """claims.json, claims.csv, claims.md and index.html."""
     plain = vars(settings)
     write_text(out / "claims.json", to_json(records, plain))
     write_text(out / "claims.csv", to_csv(records))

@@ -23,20 +23,16 @@ Arrays = dict[str, np.ndarray]
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write text, whole or not at all."""
     with written_whole(path) as beside:
         beside.write_text(text, encoding="utf-8")
 
 
 @dataclass(frozen=True)
 class Store:
-    """A folder of finished units."""
-
     folder: Path
 
     @classmethod
     def at(cls, out: str | Path, name: str, depends: Mapping[str, object]) -> "Store":
-        """The store under ``out`` for units called ``name`` that depend on these settings."""
         text = json.dumps({"version": __version__, "format": FORMAT, **depends}, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         return cls(Path(out) / "units" / f"{name}-{digest}")

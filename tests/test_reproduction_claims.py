@@ -48,6 +48,7 @@ def test_verdict_counts_the_checks_that_could_be_made(checks, expected):
 
 
 def test_checks_mark_what_could_not_be_measured():
+    assert (_range([0.214, -0.001]), _range([])) == ("-0.00 to 0.21", "")
     assert checked([0.1, np.nan], lambda x: x < 1) == [True, None]
     assert within([0.80, 0.86, np.nan], [0.80, 0.80, 0.80], 0.05) == [True, False, None]
     assert below([0.1, 0.3], 0.3) == [True, False]

@@ -11,6 +11,7 @@ import pytest
 from reproduction.__main__ import main
 from reproduction.studies import fidelity
 from reproduction.tasks.settings import FULL, QUICK
+from spectrata.kernels import threads
 
 
 @pytest.mark.needs("sklearn")
@@ -47,7 +48,7 @@ def test_sizes_seed_and_processes_reach_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "reproduce", record)
     assert main(["3", "--seed", "7", "--jobs", "2", "-o", str(tmp_path)]) == 0
     assert main(["--quick", "-o", str(tmp_path)]) == 0
-    assert asked == [(("3",), 7, FULL.runs, 2), ((), 0, QUICK.runs, None)]
+    assert asked == [(("3",), 7, FULL.runs, 2), ((), 0, QUICK.runs, threads.threads())]
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,7 @@ def test_a_study_from_training_to_tables(study, monkeypatch):
 
 
 def test_the_dataset_holds_every_model_and_the_groups_follow_the_rules(study):
+    assert records.group_of(np.array([0.09, 0.1, 0.75, 0.76])).tolist() == ["failed", "middle", "middle", "good"]
     ds = records.collect(TINY, study)
     models = records.Models(ds)
     per_graph = 3 * 3 * 2 * 2 + 2 * 1 * 2  # architectures, depths, recipes, seeds; controls
@@ -195,7 +196,7 @@ def test_controls_are_counted_as_defined(study):
 
 
 def test_no_unit_is_begun_after_the_limit(tmp_path):
-    left = running.run(TINY, tmp_path, limit_seconds=0)
+    left = running.run(TINY, tmp_path, limit=0)
     assert left == 2 + 2 * (9 + 2)
 
 

@@ -12,13 +12,15 @@ import pytest
 
 CODE = """
 import sys
+from pathlib import Path
+
 from reproduction.runner import reproduce
 from reproduction.tasks.settings import Settings
 
 if __name__ == "__main__":
     tiny = Settings(graphs=2, trials=2, few_trials=2, ln_vx_epochs=60, low_pass_epochs=50, runs=10, epochs=60,
                     bases=2, resamples=20)
-    reproduce([sys.argv[1]], sys.argv[2], tiny, int(sys.argv[3]), pictures=False)
+    reproduce([sys.argv[1]], Path(sys.argv[2]), tiny, int(sys.argv[3]), pictures=False)
 """
 
 

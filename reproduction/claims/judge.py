@@ -6,12 +6,15 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from timeit import repeat
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from reproduction.claims.numbers import FLAT_MARGIN, Check, Results, namespace, slip_names
+from reproduction.claims.numbers import FLAT_MARGIN, Check, Results, namespace
+from reproduction.tasks.caveman import caveman_graph
+from spectrata.core.stratification import Stratification
 
 HOLDS, PARTLY, FAILS, UNCHECKED = "holds", "partly", "fails", "unchecked"
 VERDICTS = (HOLDS, PARTLY, FAILS, UNCHECKED)
@@ -35,13 +38,7 @@ class Record:
 
     @property
     def better(self) -> str:
-        """Whether it is better than a flat spectrum: yes, in part, no, or empty where that was not measured.
-
-        Examples
-        --------
-        >>> Record("a", "1", "", "", "", "holds", "", "", "", over_flat="-0.02 to 0.31").better
-        'in part'
-        """
+        """Whether it is better than a flat spectrum: yes, in part, no, or empty where that was not measured."""
         if not self.over_flat:
             return ""
         low, high = (float(word) > FLAT_MARGIN for word in self.over_flat.split(" to "))
@@ -58,7 +55,6 @@ def verdict(checks: Iterable[Check]) -> str:
 
 
 def read(name: str) -> dict[str, Any]:
-    """Read a data file of this folder."""
     return tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))
 
 
@@ -74,11 +70,10 @@ def judge_all(results: Results) -> list[Record]:
 
 def _judge(claim: dict[str, Any], results: Results, known: dict[str, Any], made: dict[str, list[Check]]) -> Record:
     missing = [NAMES[name] for name in claim.get("needs", []) if getattr(results, name) is None]
+    measured, note = "not measured", f"{', '.join(missing)} was not part of this run."
     checks: list[Check] = [None]
     over_flat: Any = ()
-    if missing:
-        measured, note = "not measured", f"{', '.join(missing)} was not part of this run."
-    else:
+    if not missing:
         here = assign(claim.get("let", []), known | {"of": claim.get("of", [])})
         measured, note = (fill(claim.get(name, ""), here) for name in ("measured", "note"))
         checks = list(eval(claim["checks"], here))
@@ -118,14 +113,8 @@ def fill(text: str, known: dict[str, Any]) -> str:
 
 
 def _range(values: Any) -> str:
-    """Smallest and largest of some numbers, as text.
-
-    Examples
-    --------
-    >>> _range([0.214, -0.001]), _range([])
-    ('-0.00 to 0.21', '')
-    """
-    known = np.asarray(values, dtype=float).ravel()
+    """Smallest and largest of some numbers, as text."""
+    known = np.asarray(values, dtype=float)
     known = known[np.isfinite(known)]
     return f"{known.min():.2f} to {known.max():.2f}" if known.size else ""
 
@@ -133,8 +122,9 @@ def _range(values: Any) -> str:
 def slips() -> list[dict[str, Any]]:
     """Check every slip of ``errata.toml``: its texts, ``evidence`` as measured now, and whether it is ``confirmed``."""
     found = []
+    known = namespace(Results()) | {"strat": Stratification(caveman_graph()), "repeat": repeat}
     for slip in read("errata.toml")["slip"]:
-        here = assign(slip.get("let", []), slip_names())
+        here = assign(slip.get("let", []), known)
         measured = {"evidence": fill(slip["evidence"], here), "confirmed": bool(eval(slip["confirmed"], here))}
         found.append(slip | measured)
     return found
@@ -147,7 +137,6 @@ def counts(records: Sequence[Record]) -> dict[str, int]:
 
 
 def to_json(records: Sequence[Record], settings: Mapping[str, Any]) -> str:
-    """Give the records with the run's settings as JSON text."""
     plain = {"settings": dict(settings), "counts": counts(records), "claims": [asdict(record) for record in records]}
     return json.dumps(plain, indent=1, ensure_ascii=False)
 

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from timeit import repeat
 from typing import Any
 
 import numpy as np
@@ -38,9 +37,6 @@ class Results:
     runs: xr.Dataset = None  # type: ignore[assignment]
 
 
-# ---- checks and texts
-
-
 def checked(values: Any, test: Callable[[np.ndarray], np.ndarray]) -> list[Check]:
     """Make one check per number; a number that could not be measured (NaN) is a check that cannot be made."""
     array = np.atleast_1d(np.asarray(values, dtype=float)).ravel()
@@ -63,13 +59,11 @@ below, at_least, above = (partial(_compared, test) for test in (np.less, np.grea
 
 
 def show(values: Any, digits: int = 2) -> str:
-    """Give numbers as text, as the paper prints them."""
     array = np.atleast_1d(np.asarray(values, dtype=float)).ravel()
     return " ".join("–" if np.isnan(value) else f"{value:.{digits}f}" for value in array)
 
 
 def listed(names: Sequence[str], rows: Iterable[np.ndarray]) -> str:
-    """Give each series with its numbers."""
     return named(dict(zip(names, rows, strict=True)))
 
 
@@ -78,7 +72,6 @@ def named(rows: Mapping[str, Any]) -> str:
 
 
 def intervals(band: np.ndarray) -> str:
-    """Give intervals ``(2, hop)`` as text."""
     return ", ".join(f"{low:.2f} to {high:.2f}" for low, high in band.T)
 
 
@@ -97,9 +90,6 @@ def nearest(values: np.ndarray, wanted: Iterable[float]) -> list[float]:
     return found
 
 
-# ---- Tasks 1 and 2
-
-
 def means(results: Results, series: Names, kind: Names, first: int = 1, last: int = 99) -> np.ndarray:
     """Mean cosines with the GFT from hop ``first`` to hop ``last``: ``([series,] [kind,] hop)``."""
     chosen = (name if isinstance(name, str) else list(name) for name in (series, kind))
@@ -113,12 +103,10 @@ def agree(results: Results, pairs: Iterable[str], series: Iterable[str], first: 
 
 
 def beside(results: Results, series: str, last: int = 99, first: int = 1) -> str:
-    """Tell the flat spectrum's cosines, and the GFT's."""
     return f"flat {show(means(results, series, 'flat', first, last))}, gft 1"
 
 
 def beside_flat(results: Results, series: Sequence[str], rows: np.ndarray) -> str:
-    """Give each series with its numbers at K = 1 to 4 and the flat spectrum's."""
     triples = zip(series, rows, means(results, series, "flat", 1, 4), strict=True)
     return "; ".join(f"{name} {show(row)} (flat {show(level)})" for name, row, level in triples)
 
@@ -130,14 +118,10 @@ def poor(results: Results, series: Sequence[str], bound: float) -> np.ndarray:
 
 
 def correlation_over_graphs(results: Results, first: str, second: str) -> float:
-    """Correlation of two variables of Task 1 over all graphs and hops."""
     found = [results.task1[name].loc[list(ALL)] for name in (first, second)]
     x, y = ((one.mean("trial") if "trial" in one.dims else one).values.ravel() for one in found)
     fine = np.isfinite(x) & np.isfinite(y)
     return float(np.corrcoef(x[fine], y[fine])[0, 1])
-
-
-# ---- Task 3
 
 
 def pair(results: Results, kind: str) -> np.ndarray:
@@ -146,7 +130,6 @@ def pair(results: Results, kind: str) -> np.ndarray:
 
 
 def stratum_edges(hop: int) -> list[str]:
-    """Edges of a stratum of the 13-node graph, as pairs of letters."""
     edges = Stratification(caveman_graph(), hops=[hop]).strata.at(hop).edges
     return sorted("".join(NODES[node] for node in edge) for edge in edges)
 
@@ -163,13 +146,9 @@ def reduced_stratum(hop: int) -> tuple[list[str], set[frozenset[str]]]:
     return list(classes.values()), {frozenset((home[edge[0]], home[edge[1]])) for edge in edges}
 
 
-# ---- Tasks 4 to 8
-
-
 def spans(results: Results) -> np.ndarray:
     """Distance of the 0.1 and 0.9 quantiles of the scores ``(stage, measure)``."""
-    low, high = np.quantile(results.runs["score"].values, [0.1, 0.9], axis=1)
-    return high - low
+    return np.diff(np.quantile(results.runs["score"].values, [0.1, 0.9], axis=1), axis=0)[0]
 
 
 def groups(results: Results) -> tuple[int, int]:
@@ -190,13 +169,10 @@ def zero_share(results: Results, kind: str) -> np.ndarray:
     return (energy[..., 0] / energy.sum(axis=-1)).mean(axis=1)
 
 
-# ---- what expressions see
-
-
 def namespace(results: Results) -> dict[str, Any]:
     """Give the names that a claim's expressions use: functions here and of the tasks, applied to a run's results."""
-    known: dict[str, Any] = {name: value for name, value in globals().items() if name.isupper()} | {"np": np}
-    known |= vars(results) | {"below": below, "at_least": at_least, "above": above}
+    known: dict[str, Any] = {name: value for name, value in globals().items() if name.isupper()}
+    known |= vars(results) | {"np": np, "below": below, "at_least": at_least, "above": above}
     datasets = {task1: results.task1, task2: results.task2, task3: results.task3, smoothing_runs: results.runs}
     for module, given in {sys.modules[__name__]: results, **datasets}.items():
         for name, function in inspect.getmembers(module, inspect.isfunction):
@@ -204,8 +180,3 @@ def namespace(results: Results) -> dict[str, Any]:
                 takes = next(iter(inspect.signature(function).parameters), "") in ("results", "ds")
                 known.setdefault(name, partial(function, given) if takes else function)
     return known
-
-
-def slip_names() -> dict[str, Any]:
-    """Give the names that the expressions of a slip use."""
-    return namespace(Results()) | {"strat": Stratification(caveman_graph()), "repeat": repeat}

@@ -14,6 +14,7 @@ from reproduction.words import CLAIMS, SECTIONS
 from spectrata._version import __version__
 
 TITLE = "Which of the paper's results reproduce"
+SHOWN = ("verdict", "claim", "published", "measured", "note", "rule", "checks", "over_flat", "of")  # of a record
 RULE, FOOTNOTE = CLAIMS["rule"].format(margin=FLAT_MARGIN), CLAIMS["footnote"]
 FRAMED = re.compile(r"(conclusion|suggestion)-[\d-]+\.\d")
 # The claim that compares the algorithms of a task with the flat spectrum.
@@ -21,7 +22,6 @@ AGAINST_FLAT = {"1": "t1-effective", "2": "t2-adj-diff-ln-vx"}
 
 
 def told(records: Sequence[Record]) -> str:
-    """Tell how many single claims have which verdict."""
     number = counts(records)
     words = f"{number['holds']} hold, {number['partly']} hold partly, {number['fails']} fail"
     return f"{sum(number.values())} claims: {words}, {number['unchecked']} unchecked"
@@ -45,7 +45,6 @@ def task_rows(records: Sequence[Record]) -> list[tuple[str, str, str]]:
 
 
 def conclusion_rows(records: Sequence[Record]) -> list[tuple[Record, str, str]]:
-    """The framed conclusions and suggestions with both answers."""
     return [(r, f"{r.verdict} ({r.checks})", _better(r)) for r in records if FRAMED.fullmatch(r.id)]
 
 
@@ -56,7 +55,6 @@ def _better(record: Record) -> str:
 
 
 def to_markdown(records: Sequence[Record], settings: Mapping[str, Any], picture: str = "", lead: str = "") -> str:
-    """The page in Markdown: the tasks, the conclusions, and the claims that do not hold."""
     repeated = sum(bool(record.of) for record in records)
     more = f" The data have {repeated} more: conclusions that repeat their checks." if repeated else ""
     lines = [f"# {TITLE}", "", f"{lead} {told(records)}.{more}".strip(), ""]
@@ -80,7 +78,6 @@ def _cell(text: str) -> str:
 
 
 def to_html(records: Sequence[Record], settings: Mapping[str, Any], figures: Mapping[str, Path], out: Path) -> str:
-    """All records and figures on one page; figures are linked beside it."""
     texts = ["claims.csv", "claims.json", "claims.md", *(["errata.md"] if (out / "errata.md").exists() else [])]
     flat = ("reproduced?", "better than a flat spectrum?")
     conclusions = [(r.claim, held, better) for r, held, better in conclusion_rows(records)]
@@ -93,6 +90,8 @@ def to_html(records: Sequence[Record], settings: Mapping[str, Any], figures: Map
     if others:
         items = "".join(f"<li><a href='{_link(path, out)}'>{html.escape(name)}</a></li>" for name, path in others)
         drawn.append(f"<h2>Supplements</h2><ul>{items}</ul>")
+    claims = [[getattr(record, name) for name in SHOWN] for record in records]
+    marks = [f" id='{html.escape(record.id)}' class='{record.verdict}'" for record in records]  # found as anchors
     template, style = ((FOLDER / name).read_text(encoding="utf-8") for name in ("page.html", "page.css"))
     return Template(template).substitute(
         title=TITLE,
@@ -104,17 +103,9 @@ def to_html(records: Sequence[Record], settings: Mapping[str, Any], figures: Map
         rule=re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", html.escape(RULE)),
         settings=html.escape(_settings(settings)),
         links=", ".join(f"<a href='{name}'>{name}</a>" for name in texts),
-        claims=_claims(records),
+        claims=_table([name.replace("_", " ") for name in SHOWN], claims, marks),
         figures="\n".join(drawn),
     )
-
-
-def _claims(records: Sequence[Record]) -> str:
-    """One row per record, found by its name as the anchor."""
-    told = ("verdict", "claim", "published", "measured", "note", "rule", "checks", "over_flat", "of")
-    rows = [[getattr(record, name) for name in told] for record in records]
-    marks = [f" id='{html.escape(record.id)}' class='{record.verdict}'" for record in records]
-    return _table([name.replace("_", " ") for name in told], rows, marks)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], marks: Iterable[str] = repeat("")) -> str:

@@ -26,10 +26,9 @@ def calls(task3: xr.Dataset | None, runs: xr.Dataset | None, settings: Settings,
     """One call per film: the selected embedding of Task 3, the best good and the worst bad run."""
     made: list[Call] = []
     if task3 is not None:
-        weight = task3.attrs["selected_weight"]
+        weight, path = task3.attrs["selected_weight"], folder / "task3-learning.gif"
         title = f"Task 3: learning at weight {weight:.1f}"
-        arguments = (start_signal(), weight, settings.low_pass_epochs, settings, title, folder / "task3-learning.gif")
-        made.append((film, arguments))
+        made.append((film, (start_signal(), weight, settings.low_pass_epochs, settings, title, path)))
     if runs is not None:
         total = runs["score"].loc["final"].values.sum(axis=1)
         for name, order in (("good", -total), ("bad", total)):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -51,12 +52,14 @@ def save_all(drawn: Mapping[str, tuple[str, Figure]], folder: Path, dpi: int = 1
     return {title: folder / f"{name}.png" for title, (name, _) in drawn.items()}
 
 
-def draw(functions: Mapping[str, Any], part: str, ds: xr.Dataset, folder: Path) -> dict[str, Path]:
+def draw(part: str, ds: xr.Dataset, folder: Path) -> dict[str, Path]:
     """Draw and write the figures listed in ``words.toml`` for a part: title to file."""
     with styled():
-        listed = words.FIGURES[part].items()
-        drawn = {title: (name, functions[made](ds, *given)) for title, (name, made, *given) in listed}
-        return save_all({title.format_map(ds.attrs): figure for title, figure in drawn.items()}, folder)
+        drawn = {
+            title.format_map(ds.attrs): (name, resolve_name(f"reproduction.figures.{made}")(ds, *given))
+            for title, (name, made, *given) in words.FIGURES[part].items()
+        }
+        return save_all(drawn, folder)
 
 
 def hop_panels(ds: xr.Dataset, kind: str, paint: Callable[[Axes, int], str]) -> Figure:
@@ -71,7 +74,6 @@ def hop_panels(ds: xr.Dataset, kind: str, paint: Callable[[Axes, int], str]) -> 
 
 
 def band(ax: Axes, x: Sequence[float] | np.ndarray, mean: np.ndarray, spread: np.ndarray, **style: Any) -> None:
-    """A line with bars, such as one standard deviation."""
     ax.errorbar(x, mean, yerr=spread, capsize=2, elinewidth=0.8, markersize=3.5, **style)
 
 

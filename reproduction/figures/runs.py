@@ -12,15 +12,9 @@ from reproduction.figures import drawing as to
 from reproduction.tasks import smoothing_runs as runs
 
 GROUP_COLOURS = {"good": to.BLUE, "bad": to.VERMILION}
-SCHEME_COLOURS = (to.BLUE, to.ORANGE, to.GREEN)
-
-
-def draw(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
-    return to.draw(globals(), "runs", ds, folder)
 
 
 def supplements(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
-    """Magnitudes of every algorithm: good against bad, start against result, and over epochs."""
     drawn = {}
     with to.styled():
         for kind in (str(kind) for kind in ds["evolving_kind"].values):
@@ -63,7 +57,6 @@ def start_final(ds: xr.Dataset, kind: str) -> Figure:
 
 
 def _two_groups(ds: xr.Dataset, groups: dict[str, tuple[np.ndarray, str]], kind: str) -> Figure:
-    """Mean and deviation of two groups of spectra, a panel per hop."""
 
     def paint(ax: Axes, k: int) -> str:
         means = []
@@ -85,7 +78,7 @@ def distances(ds: xr.Dataset, kind: str, stage: str = "") -> Figure:
     names = ("GB-GG", "GB-BB", "GG-BB") if stage else ("IF-II", "IF-FF", "II-FF")
     figure, axes = to.sheet(1, 2, width=9, height=2.8)
     for ax, values, title in zip(axes[0], found, ("mean of differences", "largest difference"), strict=True):
-        for shift, (name, row, colour) in enumerate(zip(names, values, SCHEME_COLOURS, strict=True)):
+        for shift, (name, row, colour) in enumerate(zip(names, values, (to.BLUE, to.ORANGE, to.GREEN), strict=True)):
             ax.bar(ds["hop"].values + (shift - 1) * 0.26, row, width=0.24, color=colour, label=name)
         ax.set_title(f"Wasserstein distance, {title}")
     return to.finished(figure, axes, "distance", legend=3, hops=ds["hop"].values)
@@ -113,8 +106,7 @@ def correlation(ds: xr.Dataset, stage: str) -> Figure:
 def over_epochs(ds: xr.Dataset) -> Figure:
     figure, axes = to.sheet(2, 3, width=12, height=2.6, sharex=True)
     member = ds["group_of_run"].values[ds["chosen_run"].values]
-    for name in runs.GROUPS:
-        colour = GROUP_COLOURS[name]
+    for name, colour in GROUP_COLOURS.items():
         tau = ds["tau"].values[:, ds["group_of_run"].values == name].T  # (run, epoch)
         score = ds["score_over_epochs"].values[member == name]
         if not len(tau):
@@ -125,10 +117,10 @@ def over_epochs(ds: xr.Dataset) -> Figure:
             axes[0, column].fill_between(x, mean - spread, mean + spread, color=colour, alpha=0.2, lw=0)
             axes[0, column].plot(x, mean, color=colour, lw=1.2, label=f"{name}, mean and deviation of {len(tau)} runs")
             axes[1, column].plot(x[1:], np.diff(mean), color=colour, lw=0.7, label=name)
-    for column, name in enumerate(("τ", "ARI", "AMI")):
-        axes[0, column].set_title(name)
-        axes[1, column].set_title(f"change of mean {name} per epoch")
-        axes[1, column].axhline(0, color="black", lw=0.4)
+    for (above, below), name in zip(axes.T, ("τ", "ARI", "AMI"), strict=True):
+        above.set_title(name)
+        below.set_title(f"change of mean {name} per epoch")
+        below.axhline(0, color="black", lw=0.4)
     return to.finished(figure, axes, "", "epoch", 2)
 
 

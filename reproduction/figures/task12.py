@@ -1,6 +1,5 @@
 """Figures of Tasks 1 and 2."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,9 @@ MAIN = tuple(series.name for series in SERIES)
 COLOURS = dict(zip(MAIN, (to.BLUE, to.ORANGE, to.GREEN, to.VERMILION), strict=True))
 
 
-def draw(first: xr.Dataset, second: xr.Dataset, folder: Path) -> dict[str, Path]:
-    return to.draw(globals(), "task1", first, folder) | to.draw(globals(), "task2", second, folder)
-
-
 def cosines(ds: xr.Dataset) -> Figure:
     hops = ds["hop"].values
-    columns = 4
-    figure, axes = to.sheet(-(-len(hops) // columns), columns, sharey=True, height=2.9)
+    figure, axes = to.sheet(-(-len(hops) // 4), 4, sharey=True, height=2.9)
     shown = [*task1.ALGORITHMS, "flat"]
     for k, ax in enumerate(axes.flat):
         if k >= len(hops):
@@ -43,12 +37,10 @@ def cosines(ds: xr.Dataset) -> Figure:
 
 
 def _spread(ax: Axes, x: np.ndarray, values: xr.DataArray, over: Any = "graph", **style: Any) -> None:
-    """Mean and standard deviation over the graphs."""
     to.band(ax, x, values.mean(over).values, values.std(over).values, **style)
 
 
 def _curve(ax: Axes, ds: xr.Dataset, values: np.ndarray, form: str = "o-", **style: Any) -> None:
-    """One number per hop."""
     ax.plot(ds["hop"].values, values, form, ms=3.5, **style)
 
 
@@ -86,8 +78,7 @@ def trials(ds: xr.Dataset) -> Figure:
             level = np.sort(level[~np.isnan(level)])
             order = np.argsort(found.mean(axis=1))
             mean, spread = found.mean(axis=1)[order], found.std(axis=1)[order]
-            ax = axes[row, column]
-            x = np.arange(len(mean))
+            ax, x = axes[row, column], np.arange(len(mean))
             ax.fill_between(x, mean - spread, mean + spread, color=COLOURS[series], alpha=0.3, lw=0, label="deviation")
             ax.plot(x, mean, color=COLOURS[series], lw=1.2, label="mean over trials")
             ax.plot(np.arange(len(level)), level, color=to.BLACK, lw=0.8, ls=":", label="flat spectrum, sorted")

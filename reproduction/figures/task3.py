@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from reproduction import words
 from reproduction.figures import drawing as to
 from reproduction.tasks import task3
-from reproduction.tasks.caveman import EDGES, NODES, caveman_graph, true_labels
+from reproduction.tasks.caveman import COMMUNITIES, EDGES, NODES, caveman_graph, true_labels
 from spectrata.core.stratification import Stratification
 
 START, FINAL = to.ORANGE, to.BLUE  # yellow and blue in the paper
@@ -19,19 +19,10 @@ CLUSTER_COLOURS = np.array([to.VERMILION, to.BLUE, to.GREEN, to.PURPLE])
 SELECTED_EIGENVECTORS = ((1, (2, 9, 12)), (2, (1, 2, 9)), (3, (2, 3, 9)))
 
 
-def draw(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
-    """All figures of Task 3: title to file."""
-    with to.styled():
-        made = to.save_all({"Task 3: the strata of the 13-node graph": ("task3-strata", strata())}, folder)
-    return made | to.draw(globals(), "task3", ds, folder)
-
-
 def supplements(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
-    """Full sets of eigenvectors, and of magnitudes of every algorithm before and after."""
-    drawn = {}
     with to.styled():
-        for hop in ds["hop"].values.tolist():
-            drawn[f"All eigenvectors at K = {hop}"] = f"eigenvectors-k{hop}", all_eigenvectors(ds, hop)
+        hops = ds["hop"].values.tolist()
+        drawn = {f"All eigenvectors at K = {k}": (f"eigenvectors-k{k}", all_eigenvectors(ds, k)) for k in hops}
         for kind in ds["kind"].values.tolist():
             name = f"task3-magnitudes-{kind.replace('/', '-')}"
             drawn[f"Task 3, {words.ALGORITHMS[kind]}: magnitudes before and after"] = name, spectra(ds, kind)
@@ -41,27 +32,24 @@ def supplements(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
 def positions() -> np.ndarray:
     """Places of the 13 nodes in the plane, three branches around A."""
     place = {"A": np.zeros(2)}
-    for turn, (first, left, right, last) in enumerate(map(tuple, ("BEFK", "CGHL", "DIJM"))):
+    for turn, branch in enumerate(COMMUNITIES[1:]):
         angle = np.pi / 2 - turn * 2 * np.pi / 3
         rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-        local = {first: (1.0, 0.0), left: (1.8, 0.45), right: (1.8, -0.45), last: (2.7, 0.45)}
-        place |= {node: rotation @ np.array(at) for node, at in local.items()}
+        places = rotation @ np.array([(1.0, 0.0), (1.8, 0.45), (1.8, -0.45), (2.7, 0.45)]).T
+        place |= dict(zip(branch, places.T, strict=True))
     return np.array([place[node] for node in NODES])
 
 
-def strata() -> Figure:
-    strat = Stratification(caveman_graph())
+def strata(ds: xr.Dataset) -> Figure:
     figure, axes = to.sheet(1, 6, width=13, height=2.9)
-    at = positions()
-    colours = CLUSTER_COLOURS[true_labels()]
-    for ax, stratum in zip(axes[0], strat.strata, strict=True):
+    at, colours = positions(), CLUSTER_COLOURS[true_labels()]
+    for ax, stratum in zip(axes[0], Stratification(caveman_graph()).strata, strict=True):
         for x, y in stratum.edges:
             ax.plot(*at[[x, y]].T, color=to.GREY, lw=1, zorder=1)
         ax.scatter(*at.T, c=colours, s=130, zorder=2)
         for node, (x, y) in zip(NODES, at, strict=True):
             ax.text(x, y, node, ha="center", va="center", fontsize=8, color="white", zorder=3)
-        ax.set_title(f"K = {stratum.hop}: {stratum.n_edges} edges, {stratum.n_parts} parts")
-        ax.set_aspect("equal")
+        ax.set(title=f"K = {stratum.hop}: {stratum.n_edges} edges, {stratum.n_parts} parts", aspect="equal")
         ax.axis("off")
     return figure
 
@@ -171,10 +159,9 @@ def chosen_eigenvectors(ds: xr.Dataset) -> Figure:
 def all_eigenvectors(ds: xr.Dataset, hop: int) -> Figure:
     figure, axes = to.sheet(4, 4, width=12, height=1.6, sharex=True, sharey=True)
     for component, ax in enumerate(axes.flat):
-        if component < ds.sizes["component"]:
+        ax.set_visible(component < ds.sizes["component"])
+        if ax.get_visible():
             _eigenvector(ax, ds, hop, component)
-        else:
-            ax.set_visible(False)
     return figure
 
 

@@ -25,7 +25,6 @@ KINDS = ("normal", "cauchy", "pulses", "binary", "one-hot", "lognormal")
 
 
 def graphs(seed: int = 0) -> dict[str, Any]:
-    """Small graphs of each family, as networkx graphs on 0 .. n-1."""
     import networkx as nx
 
     parts = nx.disjoint_union(nx.gnp_random_graph(24, 0.2, seed=seed + 3), nx.path_graph(8))
@@ -53,7 +52,6 @@ def signals(kind: str, count: int, n: int, rng: np.random.Generator) -> np.ndarr
 
 
 def run(out: str | Path, seed: int = 0, quick: bool = False) -> pd.DataFrame:
-    """Write the table of shares and give it back."""
     count, rows = QUICK_SIGNALS if quick else SIGNALS, []
     for name, graph in graphs(seed).items():
         strat = Stratification(graph, hops=1)

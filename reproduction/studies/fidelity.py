@@ -27,6 +27,7 @@ DIMENSIONS = (1, 3, 16)
 COMPARED = ("gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens")
 ALGORITHMS = (*COMPARED, "ln_vx incidence")
 COPIES, SIGNALS, TRIALS = 4, 25, 5
+KEYS = ["graph", "d", "metric", "planted"]
 
 
 def graphs(seed: int, copies: int) -> Iterator[tuple[str, Any]]:
@@ -64,7 +65,6 @@ def plant(strat: Stratification, spectrum: str, dims: int, count: int, rng: np.r
 
 
 def run(out: str | Path, seed: int = 0, quick: bool = False) -> pd.DataFrame:
-    """Write the table and give it back."""
     copies, number, trials = (1, 4, 1) if quick else (COPIES, SIGNALS, TRIALS)
     pieces = []
     for index, (name, graph) in enumerate(graphs(seed, copies)):
@@ -76,8 +76,7 @@ def run(out: str | Path, seed: int = 0, quick: bool = False) -> pd.DataFrame:
                 for metric in ("euclidean",) if dims == 1 else ("euclidean", "angular"):
                     piece = recovered(strat, signals, metric, trials, seed)
                     pieces.append(piece.assign(graph=name, d=dims, metric=metric, planted=spectrum))
-    keys = ["graph", "d", "metric", "planted", "algorithm"]
-    groups = pd.concat(pieces).groupby(keys, sort=False)
+    groups = pd.concat(pieces).groupby([*KEYS, "algorithm"], sort=False)
     table = groups.agg(
         correlation=("correlation", "mean"),
         correlation_sd=("correlation", "std"),
@@ -106,12 +105,8 @@ def recovered(strat: Stratification, signals: np.ndarray, metric: str, trials: i
 
 def report(table: pd.DataFrame) -> str:
     """The table of the docs: correlation of every algorithm, then cosines beside the flat one's."""
-    keys = ["graph", "d", "metric", "planted"]
-    flat = table.groupby(keys, sort=False)["cosine_flat"].first()
+    flat = table.groupby(KEYS, sort=False)["cosine_flat"].first()
     names = [name for name in ALGORITHMS if name in set(table["algorithm"])]
-    correlation, cosine = (
-        table.pivot_table(index=keys, columns="algorithm", values=value, sort=False)[names]
-        for value in ("correlation", "cosine")
-    )
-    found = {"correlation": correlation, "cosine": cosine.assign(flat=flat)}
+    pivots = table.pivot_table(index=KEYS, columns="algorithm", values=["correlation", "cosine"], sort=False)
+    found = {"correlation": pivots["correlation"][names], "cosine": pivots["cosine"][names].assign(flat=flat)}
     return SENTENCES["fidelity"].format_map({name: markdown(one.reset_index(), 2) for name, one in found.items()})

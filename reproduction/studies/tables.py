@@ -30,6 +30,5 @@ def markdown(table: pd.DataFrame, digits: int = 3) -> str:
 
 
 def write_table(table: pd.DataFrame, folder: Path, name: str, text: str) -> None:
-    """Write ``name.csv`` and ``name.md`` into a folder."""
     write_text(folder / f"{name}.csv", table.to_csv(index=False, float_format="%.10g"))
     write_text(folder / f"{name}.md", text + "\n")

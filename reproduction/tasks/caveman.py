@@ -22,17 +22,15 @@ def caveman_graph() -> nx.Graph:
     """Make the paper's variant of the caveman graph: nodes A to M in order, 15 edges, diameter 6."""
     graph = nx.Graph()
     graph.add_nodes_from(NODES)
-    graph.add_edges_from(tuple(edge) for edge in EDGES)
+    graph.add_edges_from(EDGES)
     return graph
 
 
 def start_signal() -> np.ndarray:
     """Give the start signal s0 of Task 3, shape (13, 3), rows in the order A to M."""
-    rows = {node: vector for nodes, vector in _START.items() for node in nodes}
-    return np.array([rows[node] for node in NODES])
+    return np.array([next(vector for nodes, vector in _START.items() if node in nodes) for node in NODES])
 
 
 def true_labels() -> np.ndarray:
     """Give the community of each node as a number from 0 to 3, shape (13,)."""
-    rows = {node: label for label, nodes in enumerate(COMMUNITIES) for node in nodes}
-    return np.array([rows[node] for node in NODES])
+    return np.array([next(label for label, nodes in enumerate(COMMUNITIES) if node in nodes) for node in NODES])

@@ -8,8 +8,6 @@ import numpy as np
 from reproduction.store import Arrays
 from reproduction.tasks.caveman import true_labels
 
-CLUSTERS = 4
-
 
 def cluster(embedding: np.ndarray) -> np.ndarray:
     """Labels ``(n,)`` of the nodes of one normalised embedding ``(n, d)``.
@@ -19,7 +17,7 @@ def cluster(embedding: np.ndarray) -> np.ndarray:
     from sklearn.cluster import SpectralClustering
 
     affinity = np.clip((1.0 + embedding @ embedding.T) / 2.0, 0.0, 1.0)
-    model = SpectralClustering(CLUSTERS, affinity="precomputed", assign_labels="discretize", random_state=0)
+    model = SpectralClustering(4, affinity="precomputed", assign_labels="discretize", random_state=0)
     with warnings.catch_warnings():
         # Opposite vectors have affinity 0; the released program does not mind either.
         warnings.filterwarnings("ignore", message="Graph is not fully connected")
@@ -40,5 +38,4 @@ def _score(labels: tuple[int, ...]) -> tuple[float, float]:
 
 
 def score_unit(embeddings: np.ndarray) -> Arrays:
-    """One unit of work: the scores of a stack of embeddings."""
     return {"scores": scores(embeddings)}

@@ -15,13 +15,10 @@ from reproduction.tasks.settings import generator
 
 NODES = 50
 BLOCKS = (2, 10)
-BLOCK_PROBABILITY = (0.01, 0.2)
 
 
 @dataclass(frozen=True)
 class Series:
-    """One series of graphs with one signal each."""
-
     name: str
     number: int  # part of every seed
     model: str  # "erm" or "sbm"
@@ -30,7 +27,6 @@ class Series:
 
     @property
     def slug(self) -> str:
-        """The name for files."""
         return self.name.lower().replace(" ", "-").replace("(", "").replace(")", "")
 
 
@@ -44,14 +40,9 @@ TEXT_SERIES = tuple(replace(s, name=f"{s.name} (text)", number=s.number + 4, as_
 
 
 def draw(series: Series, index: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """A connected graph ``(n, n)`` of the series and its signal ``(n,)``."""
     rng = generator(seed, 1, series.number, index)
     adjacency = _connected(series, rng, seed)
-    if series.pulse:
-        signal = np.zeros(NODES)
-        signal[rng.integers(NODES)] = 1.0
-        return adjacency, signal
-    return adjacency, rng.uniform(-1.0, 1.0, NODES)
+    return adjacency, np.eye(NODES)[rng.integers(NODES)] if series.pulse else rng.uniform(-1.0, 1.0, NODES)
 
 
 def block_count(series: Series, seed: int) -> int:
@@ -71,7 +62,6 @@ def _connected(series: Series, rng: np.random.Generator, seed: int) -> np.ndarra
 
 
 def _joined(probability: float | np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Every pair with its probability."""
     return _symmetric(np.triu(rng.random((NODES, NODES)) < probability, 1))
 
 
@@ -84,7 +74,7 @@ def _erm_released(rng: np.random.Generator) -> np.ndarray:
 
 def _sbm(blocks: int, rng: np.random.Generator) -> np.ndarray:
     """Even blocks; probabilities uniform on [0.01, 0.2], averaged with their transpose."""
-    probability = rng.uniform(*BLOCK_PROBABILITY, size=(blocks, blocks))
+    probability = rng.uniform(0.01, 0.2, size=(blocks, blocks))
     probability = (probability + probability.T) / 2.0
     block = np.arange(NODES) * blocks // NODES
     return _joined(probability[np.ix_(block, block)], rng)

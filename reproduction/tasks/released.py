@@ -27,18 +27,13 @@ VARIANTS: Variants = {
 
 
 def spectra_by_kind(
-    strat: Stratification,
-    signal: np.ndarray,
-    algorithms: Iterable[str],
-    variants: Variants,
-    keep: tuple[str, ...],
-    **arguments: Any,
+    strat: Stratification, signal: np.ndarray, algorithms: Iterable[str], variants: Variants, **arguments: Any
 ) -> tuple[xr.Dataset, dict[str, np.ndarray]]:
     """The preset's result, and the magnitudes of each of its algorithms and of each variant.
 
     Learned maps are kept by the stratification, so that a variant of LN-VX or ENS learns nothing again.
     """
-    ds = strat.using(keep=keep).spectra(signal, algorithms, preset="paper", **by_algorithm(arguments))
+    ds = strat.spectra(signal, algorithms, preset="paper", **by_algorithm(arguments))
     found = {str(name): ds["magnitude"].loc[name].values for name in ds["algorithm"].values}
     for kind, (name, changed) in variants.items():
         other = strat.using(keep=()).spectra(signal, name, preset="paper", **by_algorithm(arguments | changed))
@@ -63,9 +58,8 @@ class Spectrometer:
     def __call__(self, embeddings: np.ndarray, variants: bool = False) -> xr.Dataset:
         """Magnitudes of a stack of embeddings ``(T, n, d)``: ``magnitude(kind, snapshot, hop, component)``."""
         chosen = VARIANTS if variants else {}
-        ds, found = spectra_by_kind(
-            self.strat, embeddings, PAPER, chosen, ("eigenvectors",), seed=self.seed, **self.learning
-        )
+        strat = self.strat.using(keep=("eigenvectors",))
+        ds, found = spectra_by_kind(strat, embeddings, PAPER, chosen, seed=self.seed, **self.learning)
         at = ("kind", "snapshot", "hop", "component")
         made = ds[["gradient_norm", "ln_vx_mse", "eigenvectors"]].drop_attrs(deep=False)
         return made.assign(magnitude=(at, np.stack(list(found.values())))).assign_coords(kind=list(found))

@@ -9,6 +9,7 @@ from reproduction.pool import one_thread
 from reproduction.tasks.caveman import NODES, caveman_graph, start_signal, true_labels
 from reproduction.tasks.random_graphs import SERIES, draw
 from reproduction.tasks.settings import Settings, generator, unit_seed
+from reproduction.tasks.smoothing import normalised
 from reproduction.tasks.task1 import cosine
 from spectrata.core.algorithms.ln_vx import Learned
 from spectrata.core.engine import apply
@@ -43,9 +44,10 @@ def four_cycle() -> Numbers:
     ds = spectra(nx.cycle_graph(4), signals[:, :, None], "gft", hops=1)
     squares = ds["magnitude"].loc["gft"].values[:, 0] ** 2
     merged = np.add.reduceat(squares, [0, 1, 3], axis=1)
-    found: Numbers = {"forms": (ds["gradient_norm"].values[:, 0] ** 2).tolist()}
-    found |= {"pulse": merged[0].tolist(), "oscillation": merged[1].tolist()}
-    return found | {"cosine": float(cosine(*np.sqrt(merged[:, 1:])))}
+    found = {"forms": ds["gradient_norm"].values[:, 0] ** 2, "pulse": merged[0], "oscillation": merged[1]}
+    return {name: values.tolist() for name, values in found.items()} | {
+        "cosine": float(cosine(*np.sqrt(merged[:, 1:])))
+    }
 
 
 def algorithm_1(seed: int) -> Numbers:
@@ -68,8 +70,7 @@ def algorithm_1(seed: int) -> Numbers:
 
 def definition_2(seed: int) -> Numbers:
     """Largest difference between ``sqrt((1 - cos)/2)`` and half the Euclidean distance of unit vectors."""
-    a, b = generator(seed, 20).standard_normal((2, 1000, 3))
-    a, b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (a, b))
+    a, b = normalised(generator(seed, 20).standard_normal((2, 1000, 3)))
     angular = np.sqrt(np.maximum(1.0 - np.sum(a * b, axis=1), 0.0) / 2.0)
     return {"difference": float(np.abs(angular - np.linalg.norm(a - b, axis=1) / 2.0).max())}
 
@@ -115,8 +116,8 @@ def proposition_1(seed: int) -> Numbers:
             above, below = difference[gradient > 0], difference[gradient == 0]
             found[name].append(float(mannwhitneyu(above, below).statistic) / (len(above) * len(below)))
         found["random"].append(float(spearmanr(*aggregated(rng.uniform(-1.0, 1.0, n))).statistic))
-    means = {name: float(np.mean(values)) for name, values in found.items()}
-    return {**means, "degree": float(joined.sum(axis=1).mean())}
+    found["degree"] = [float(joined.sum(axis=1).mean())]
+    return {name: float(np.mean(values)) for name, values in found.items()}
 
 
 def constant_signals(settings: Settings) -> Numbers:
@@ -137,9 +138,9 @@ def ln_vx_limits(settings: Settings) -> Numbers:
         for alone in (False, True)
     )
     n, m = len(NODES), whole["n_edges"].values
-    found: Numbers = {"bound": np.maximum(0.0, (n - m) / n**2).tolist(), "n_edges": m.tolist()}
-    found |= {"n_parts": whole["n_parts"].values.tolist(), "mse": whole["ln_vx_mse"].mean("trial").values.tolist()}
-    return found | {"mse_by_part": by_part["ln_vx_mse"].mean("trial").values.tolist()} | _trials_differ(settings)
+    found = {"bound": np.maximum(0.0, (n - m) / n**2), "n_edges": m, "n_parts": whole["n_parts"].values}
+    found |= {"mse": whole["ln_vx_mse"].mean("trial").values, "mse_by_part": by_part["ln_vx_mse"].mean("trial").values}
+    return {name: values.tolist() for name, values in found.items()} | _trials_differ(settings)
 
 
 def _trials_differ(settings: Settings) -> Numbers:
@@ -152,21 +153,19 @@ def _trials_differ(settings: Settings) -> Numbers:
     work = strat.work(*strat.prepared(1, plan), signal[None, :, None], plan, scratch=made)
     output = apply(work, plan)["ln_vx"]
     learned = next(thing for thing in made.values() if isinstance(thing, Learned))
-    size = np.abs(learned.weights)
+    size, norms = np.abs(learned.weights), learned.row_norms
     participation = size.sum(axis=2) ** 2 / (size**2).sum(axis=2) / size.shape[2]
-    norms = learned.row_norms
     trials = output.extras["ln_vx_trial_magnitude"].values[:, 0]  # (trial, n)
     half = len(trials) // 2
     between = [float(cosine(trials[i], trials[i + half])) for i in range(half)]
-    averaged = cosine(trials[:half].mean(axis=0), trials[half : 2 * half].mean(axis=0))
-    first, second = learned.weights[:half].ravel(), learned.weights[half : 2 * half].ravel()
-    return {
-        "participation": float(participation.mean()),
-        "norm_ratio": float((norms.max(axis=2) / norms.min(axis=2)).mean()),
-        "weights_cosine": float(cosine(first, second)),
-        "trial_cosine": float(np.mean(between)),
-        "averaged_cosine": float(averaged),
+    found = {
+        "participation": participation.mean(),
+        "norm_ratio": (norms.max(axis=2) / norms.min(axis=2)).mean(),
+        "weights_cosine": cosine(learned.weights[:half].ravel(), learned.weights[half : 2 * half].ravel()),
+        "trial_cosine": np.mean(between),
+        "averaged_cosine": cosine(trials[:half].mean(axis=0), trials[half : 2 * half].mean(axis=0)),
     }
+    return {name: float(value) for name, value in found.items()}
 
 
 def activations(settings: Settings) -> Numbers:
@@ -182,8 +181,7 @@ def activations(settings: Settings) -> Numbers:
             ds = strat.spectra(signal, ["gft", "ln_vx"], seed=seed, **options)
             errors.append(float(ds["ln_vx_mse"].mean()))
             cosines.append(float(cosine(*ds["magnitude"].values[:, 0])))
-        found[f"{name or 'none'}_mse"] = float(np.mean(errors))
-        found[f"{name or 'none'}_cosine"] = float(np.mean(cosines))
+        found |= {f"{name or 'none'}_mse": float(np.mean(errors)), f"{name or 'none'}_cosine": float(np.mean(cosines))}
     return found
 
 
@@ -197,8 +195,7 @@ def adj_diff_limits(seed: int) -> Numbers:
     unit = differences / np.linalg.norm(differences, axis=0)
     cosines = (unit.T @ unit)[np.triu_indices(unit.shape[1], 1)]
     small = Stratification(caveman_graph(), hops=1)
-    x, y = small.strata.at(1).edges.T
-    labels = true_labels()
+    (x, y), labels = small.strata.at(1).edges.T, true_labels()
     fiedler = small.basis(1).dense()[:, 1:3]  # one eigenspace: the squares add up the same in any basis
     squares = np.sum((fiedler[x] - fiedler[y]) ** 2, axis=1)
     return {"cosine": float(cosines.mean()), "boundary": float(squares[labels[x] != labels[y]].sum() / squares.sum())}

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from spectrata.inputs.graphs import Graph, as_graph
-from spectrata.inputs.numbers import whole
 
 LEARNING_RATE = 0.01
 ADAGRAD_EPS = 1e-10
@@ -22,13 +21,10 @@ ADAGRAD_EPS = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Trajectories:
-    """What a batch of runs went through; embeddings are normalised."""
-
     final: np.ndarray  # (R, n, d), after the last epoch
     tau: np.ndarray  # (epochs + 1, R), at the start and after every epoch
     epsilon: np.ndarray  # the same
-    recorded_epochs: np.ndarray  # (E,) 0, record, 2 record, ...; empty when none were asked for
-    recorded: np.ndarray  # (E, R, n, d)
+    recorded: np.ndarray  # (E, R, n, d) after 0, record, 2 record, ... epochs; empty when none were asked for
 
 
 class Objective:
@@ -38,9 +34,7 @@ class Objective:
         from scipy.sparse import csr_array
 
         n, m = graph.n_nodes, graph.n_edges
-        ones = np.ones(len(graph.indices))
-        adjacency = csr_array((ones, graph.indices, graph.indptr), shape=(n, n))
-        self.neighbours = adjacency
+        self.neighbours = csr_array((np.ones(2 * m), graph.indices, graph.indptr), shape=(n, n))
         self.degrees = np.diff(graph.indptr).astype(float)[:, None, None]  # (n, 1, 1)
         self.tails, self.heads = graph.edges.T
         self.n_edges = m
@@ -53,8 +47,6 @@ class Objective:
         differences = unit[self.tails] - unit[self.heads]  # (m, R, d): exact at small angles, unlike 1 - cos
         squares = np.einsum("mrd,mrd->r", differences, differences)
         tau = squares / (4 * self.n_edges)
-        if self.n_apart == 0:
-            return tau, np.zeros_like(tau)
         total = unit.sum(axis=0)
         all_cosines = (np.einsum("rd,rd->r", total, total) - len(unit)) / 2
         cosines_apart = all_cosines - (self.n_edges - squares / 2)
@@ -66,28 +58,20 @@ class Objective:
         unit = raw / norms
         joined = (self.neighbours @ unit.reshape(len(unit), -1)).reshape(unit.shape)  # sum over neighbours
         slope = (self.degrees * unit - joined) / (2 * self.n_edges)  # of tau
-        if self.n_apart:
-            apart = unit.sum(axis=0) - unit - joined  # sum over the nodes that are not joined
-            slope += self.weights * apart / (2 * self.n_apart)
+        apart = unit.sum(axis=0) - unit - joined  # sum over the nodes that are not joined
+        slope += self.weights * apart / (2 * self.n_apart)
         along = np.einsum("nrd,nrd->nr", slope, unit)[:, :, None]
         return (slope - along * unit) / norms  # lengths do not matter: only what turns the vector is left
 
 
 def normalised(raw: np.ndarray) -> np.ndarray:
-    """Vectors of length 1 along the last axis."""
     return raw / np.linalg.norm(raw, axis=-1, keepdims=True)
 
 
-def learn(
-    graph: Any, starts: np.ndarray, weights: float | np.ndarray = 0.0, epochs: int = 1000, record: int | None = None
-) -> Trajectories:
-    """Learn embeddings from many starts at once."""
-    known = as_graph(graph)
+def learn(graph: Any, starts: np.ndarray, weights: float | np.ndarray, epochs: int, record: int = 0) -> Trajectories:
     raw = np.ascontiguousarray(starts.transpose(1, 0, 2))  # (R, n, d) -> (n, R, d)
-    epochs, record = whole(epochs, "epochs", 0), None if record is None else whole(record, "record")
-    objective = Objective(known, np.broadcast_to(weights, raw.shape[1]))
-    kept = np.arange(0, epochs + 1, record) if record else np.empty(0, dtype=int)
-    recorded = np.empty((len(kept), raw.shape[1], raw.shape[0], raw.shape[2]))
+    objective = Objective(as_graph(graph), np.broadcast_to(weights, raw.shape[1]))
+    recorded = np.empty((epochs // record + 1 if record else 0, raw.shape[1], raw.shape[0], raw.shape[2]))
     tau, epsilon = np.empty((2, epochs + 1, raw.shape[1]))
     squares = np.zeros_like(raw)
     for epoch in range(epochs + 1):
@@ -99,4 +83,4 @@ def learn(
         if record and epoch % record == 0:
             recorded[epoch // record] = normalised(raw).transpose(1, 0, 2)
     final = np.ascontiguousarray(normalised(raw).transpose(1, 0, 2))
-    return Trajectories(final, tau, epsilon, kept, recorded)
+    return Trajectories(final, tau, epsilon, recorded)

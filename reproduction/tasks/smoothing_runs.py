@@ -23,29 +23,26 @@ from spectrata.stats.describe.snapshots import distances, pairwise, pearson
 
 GOOD, BAD = 0.8, 0.3  # thresholds on ARI or AMI
 CHUNK = 50  # runs clustered in one unit of work
-SCORES = ("ARI", "AMI")
 GROUPS = ("good", "bad")
-DIMENSIONS = 3
-
-
-def draw_starts(settings: Settings) -> np.ndarray:
-    """Starts ``(R, n, d)``: uniform on [-1, 1], normalised."""
-    shape = (len(NODES), DIMENSIONS)
-    runs = range(settings.runs)
-    return normalised(np.stack([generator(settings.seed, 4, r).uniform(-1.0, 1.0, shape) for r in runs]))
 
 
 def run(settings: Settings, out: str | Path, jobs: int = 1) -> xr.Dataset:
     """Tasks 4 to 8 as one Dataset: starts, results, scores, groups, spectra, and derivatives over epochs."""
-    starts = draw_starts(settings)
+    rngs = [generator(settings.seed, 4, number) for number in range(settings.runs)]
+    starts = normalised(np.stack([rng.uniform(-1.0, 1.0, (len(NODES), 3)) for rng in rngs]))  # (R, n, d)
     with one_thread():  # all runs in one batch, every epoch recorded
         learned = learn(caveman_graph(), starts, 0.0, settings.epochs, record=1)
-    depends = {"seed": settings.seed, "runs": settings.runs, "epochs": settings.epochs}
-    store = Store.at(out, "tasks4-8", depends)
-    ends = _score_ends(starts, learned.final, store, jobs)  # (start or final, run, score)
+    store = Store.at(out, "tasks4-8", {name: getattr(settings, name) for name in ("seed", "runs", "epochs")})
+    units: list[Unit] = [
+        (f"{stage}-{first:04d}", (embeddings[first : first + CHUNK],))
+        for stage, embeddings in (("start", starts), ("final", learned.final))
+        for first in range(0, settings.runs, CHUNK)
+    ]
+    ends = np.concatenate([unit["scores"] for unit in run_units(score_unit, units, store, jobs)])
+    ends = ends.reshape(2, settings.runs, 2)  # (start or final, run, score)
     group = select(ends[1])
     chosen = np.flatnonzero(group != "")
-    units: list[Unit] = [(f"epochs-{r:04d}", (np.ascontiguousarray(learned.recorded[:, r]),)) for r in chosen]
+    units = [(f"epochs-{r:04d}", (np.ascontiguousarray(learned.recorded[:, r]),)) for r in chosen]
     path = [unit["scores"] for unit in run_units(score_unit, units, store, jobs)]
     with one_thread():
         spectrometer = Spectrometer(settings)
@@ -66,7 +63,7 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> xr.Dataset:
             **evolution,
         },
         {"stage": ["start", "final"], "kind": first["kind"].values, "hop": first["hop"].values, "node": list(NODES)}
-        | {"measure": list(SCORES), "group_of_run": ("run", group), "chosen_run": ("chosen", chosen)}
+        | {"measure": ["ARI", "AMI"], "group_of_run": ("run", group), "chosen_run": ("chosen", chosen)}
         | {"group": list(GROUPS), "n_parts": ("hop", first["n_parts"].values)},
     )
     return ds.assign_attrs(task="4-8", **vars(settings))
@@ -76,16 +73,6 @@ def select(scores: np.ndarray) -> np.ndarray:
     """ "good", "bad" or "" for each run, by its ARI or AMI: ``(R, 2) -> (R,)``."""
     good, bad = (scores >= GOOD).any(axis=1), (scores <= BAD).any(axis=1)
     return np.where(good & ~bad, "good", np.where(bad & ~good, "bad", ""))
-
-
-def _score_ends(starts: np.ndarray, final: np.ndarray, store: Store, jobs: int) -> np.ndarray:
-    units: list[Unit] = [
-        (f"{stage}-{first:04d}", (embeddings[first : first + CHUNK],))
-        for stage, embeddings in (("start", starts), ("final", final))
-        for first in range(0, len(embeddings), CHUNK)
-    ]
-    found = run_units(score_unit, units, store, jobs)
-    return np.concatenate([unit["scores"] for unit in found]).reshape(2, len(starts), 2)
 
 
 def _evolution(spectrometer: Spectrometer, recorded: np.ndarray, group: np.ndarray) -> dict[str, tuple]:
@@ -99,10 +86,12 @@ def _evolution(spectrometer: Spectrometer, recorded: np.ndarray, group: np.ndarr
         for name, late in (("mean", 0), ("change", 1), ("size", 1))
     }
     counts = [max(1, np.count_nonzero(group == name)) for name in GROUPS]
+    grows = np.array([row_of(kind).grows for kind in PAPER])[:, None, None, None]
     for run_index in np.flatnonzero(group != ""):
         g = GROUPS.index(str(group[run_index]))
         found = spectrometer(recorded[:, run_index])["magnitude"].values  # (kind, epoch, hop, n)
-        for form, values in enumerate((found, normal_form(found, PAPER))):
+        # What is made of normalised members stays as it is.
+        for form, values in enumerate((found, np.where(grows, unit_norm(found), found))):
             change = np.diff(values, axis=1)
             sums["mean"][form, g] += values / counts[g]
             sums["change"][form, g] += change / counts[g]
@@ -115,15 +104,6 @@ def _evolution(spectrometer: Spectrometer, recorded: np.ndarray, group: np.ndarr
         "form": (("form",), np.array(["raw", "normalised"])),
         "evolving_kind": (("evolving_kind",), np.array(PAPER)),
     }
-
-
-def normal_form(magnitude: np.ndarray, kinds: tuple[str, ...]) -> np.ndarray:
-    """Normalised magnitudes, kinds along the first axis; what is made of normalised members stays as it is."""
-    keep = np.array([not row_of(kind).grows for kind in kinds]).reshape(-1, *[1] * (magnitude.ndim - 1))
-    return np.where(keep, magnitude, unit_norm(magnitude))
-
-
-# ---- statistics of Tasks 5, 7 and 8, as ``stats`` computes them; NaN for groups that are too small
 
 
 def schemes_over_hops(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -150,15 +130,11 @@ def mean_difference(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.abs(first.mean(axis=0) - second.mean(axis=0)).max(axis=-1)
 
 
-def interval(
-    x: np.ndarray, y: np.ndarray, rng: np.random.Generator, resamples: int = 2000, level: float = 0.95
-) -> np.ndarray:
+def interval(x: np.ndarray, y: np.ndarray, rng: np.random.Generator, resamples: int) -> np.ndarray:
     """Percentile bootstrap interval ``(2, p)`` of the correlations of columns, resampling the rows."""
     draws = rng.integers(len(x), size=(resamples, len(x))) if len(x) else np.empty((2, 0), dtype=int)
     found = np.array([correlation(x[rows], y[rows]) for rows in draws])
-    tail = 50.0 * (1.0 - level)
-    with np.errstate(invalid="ignore"):
-        return np.nanpercentile(found, [tail, 100.0 - tail], axis=0) if np.isfinite(found).any() else found[:2]
+    return np.nanpercentile(found, [2.5, 97.5], axis=0) if np.isfinite(found).any() else found[:2]
 
 
 def correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -167,7 +143,6 @@ def correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def group_spectra(ds: xr.Dataset, stage: str, kind: str, group: str) -> np.ndarray:
-    """Spectra ``(run, hop, component)`` of a group's starts or results."""
     return ds["magnitude"].loc[stage, kind].values[ds["group_of_run"].values == group]
 
 
@@ -197,7 +172,7 @@ def correlations(
         norms = ds["gradient_norm"].loc[stage].values
     else:
         norms = np.linalg.norm(ds["magnitude"].loc[stage, quantity].values, axis=2)
-    rows = np.ones(len(norms), dtype=bool) if over_all else ds["group_of_run"].values != ""
+    rows = over_all | (ds["group_of_run"].values != "")
     norms, scores = norms[rows], ds["score"].loc["final"].values[rows]
     if spearman:
         norms, scores = rankdata(norms, axis=0), rankdata(scores, axis=0)

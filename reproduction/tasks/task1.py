@@ -34,31 +34,26 @@ VARIANTS: Variants = {
 }
 KINDS = (EXACT, *members(), *VARIANTS, "adj_diff/ones", "flat")
 ALGORITHMS = ("adj_diff", "in_agg", "ln_vx", "apprx_ls", "ens")  # the paper's five
+MEASURED = ("n_edges", "n_parts", "n_singletons", "gradient_norm")
 
 
 def graph_unit(series: Series, index: int, seed: int, trials: int, epochs: int) -> Arrays:
     """Everything measured on one graph; hops along the first axis."""
     adjacency, signal = draw(series, index, seed)
     learns = trials > 0
-    strat = Stratification(adjacency=adjacency)
-    ds, found = spectra_by_kind(
-        strat,
-        signal,
-        [name for name in (EXACT, *members()) if learns or _learns_nothing(name)],
-        {kind: given for kind, given in VARIANTS.items() if learns or _learns_nothing(given[0])},
-        keep=("trials",),
-        seed=unit_seed(seed, 3, series.number, index),
-        max_epochs=epochs,
-        trials=max(trials, 1),
-    )
+    strat = Stratification(adjacency=adjacency, keep=("trials",))
+    # Without learning, those that need no line graph, not even for a member of their own.
+    algorithms = [name for name in (EXACT, *members()) if learns or not row_of(name).line_graph]
+    variants = {kind: given for kind, given in VARIANTS.items() if learns or given[0] in algorithms}
+    learning = {"seed": unit_seed(seed, 3, series.number, index), "max_epochs": epochs, "trials": max(trials, 1)}
+    ds, found = spectra_by_kind(strat, signal, algorithms, variants, **learning)
     # The unit scaling divides the gradient's sum at zero eigenvalues by the length of the all-one vector.
     total = found["adj_diff/unit"] * np.sqrt(ds["n_edges"].values)[:, None]
     printed = found["adj_diff/printed"]
     found["adj_diff/ones"] = np.where(np.isnan(printed), total, printed)
     found["flat"] = np.ones_like(printed)
     missing = np.full_like(printed, np.nan)
-    measured = ("eigenvalue", "n_edges", "n_parts", "n_singletons", "gradient_norm")
-    unit = {name: ds[name].values for name in measured}
+    unit = {name: ds[name].values for name in MEASURED}
     unit["magnitude"] = np.stack([found.get(kind, missing) for kind in KINDS], axis=1)
     # Whether all of the signal's nonzero nodes are without an edge at a hop.
     unit["on_singleton"] = np.array([not strat.strata.at(hop).counts[signal != 0.0].any() for hop in strat.hops])
@@ -67,12 +62,6 @@ def graph_unit(series: Series, index: int, seed: int, trials: int, epochs: int) 
         per_trial = ds["ln_vx_trial_magnitude"].transpose("hop", "trial", "component").values
         unit["trial_cosine"] = cosine(per_trial, found[EXACT][:, None])
     return unit
-
-
-def _learns_nothing(algorithm: str) -> bool:
-    """Whether an algorithm needs no line graph, not even for a member of its own."""
-    row = row_of(algorithm)
-    return row.combine is None and not row.line_graph
 
 
 def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -94,46 +83,34 @@ def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def run(settings: Settings, out: str | Path, jobs: int = 1) -> xr.Dataset:
     """All series of Task 1 as one Dataset: ``cosine(series, graph, hop, kind)`` and what explains it."""
-    everything = (*SERIES, *TEXT_SERIES)
-    units: list[Unit] = [
-        (
-            f"{series.slug}-{i:03d}",
-            (series, i, settings.seed, 0 if series.as_text else settings.trials, settings.ln_vx_epochs),
-        )
-        for series in everything
-        for i in range(settings.graphs)
-    ]
+    everything, graphs = (*SERIES, *TEXT_SERIES), settings.graphs
     depends = {"seed": settings.seed, "trials": settings.trials, "epochs": settings.ln_vx_epochs}
+    units: list[Unit] = [
+        (f"{series.slug}-{i:03d}", (series, i, *(depends | {"trials": 0} if series.as_text else depends).values()))
+        for series in everything
+        for i in range(graphs)
+    ]
     found = run_units(graph_unit, units, Store.at(out, "task1", depends), jobs)
-    columns = {series: found[s * settings.graphs : (s + 1) * settings.graphs] for s, series in enumerate(everything)}
-    return _collect(columns, settings)
+    hops = max(len(unit["n_edges"]) for unit in found)
 
-
-def _collect(columns: dict[Series, list[Arrays]], settings: Settings) -> xr.Dataset:
-    hops = max(len(unit["n_edges"]) for units in columns.values() for unit in units)
-
-    def gather(name: str, tail: tuple[int, ...] = ()) -> np.ndarray:
-        block = np.full((len(columns), settings.graphs, hops, *tail), np.nan)
-        for s, units in enumerate(columns.values()):
-            for g, unit in enumerate(units):
-                if name in unit:
-                    block[s, g, : len(unit[name])] = unit[name]
-        return block
+    def gather(name: str, *tail: int) -> np.ndarray:
+        block = np.full((len(found), hops, *tail), np.nan)
+        for row, unit in zip(block, found, strict=True):
+            if name in unit:
+                row[: len(unit[name])] = unit[name]
+        return block.reshape(len(everything), graphs, hops, *tail)
 
     at = ("series", "graph", "hop")
-    magnitude = gather("magnitude", (len(KINDS), NODES))
+    magnitude = gather("magnitude", len(KINDS), NODES)
     ds = xr.Dataset(
         {
             "magnitude": ((*at, "kind", "component"), magnitude),
             "cosine": ((*at, "kind"), cosine(magnitude, magnitude[..., [KINDS.index(EXACT)], :])),
-            "ln_vx_mse": ((*at, "trial"), gather("ln_vx_mse", (settings.trials,))),
-            "trial_cosine": ((*at, "trial"), gather("trial_cosine", (settings.trials,))),
-            **{
-                name: (at, gather(name))
-                for name in ("n_edges", "n_parts", "n_singletons", "on_singleton", "gradient_norm")
-            },
+            "ln_vx_mse": ((*at, "trial"), gather("ln_vx_mse", settings.trials)),
+            "trial_cosine": ((*at, "trial"), gather("trial_cosine", settings.trials)),
+            **{name: (at, gather(name)) for name in (*MEASURED, "on_singleton")},
         },
-        {"series": [series.name for series in columns], "hop": np.arange(1, hops + 1), "kind": list(KINDS)},
+        {"series": [series.name for series in everything], "hop": np.arange(1, hops + 1), "kind": list(KINDS)},
     )
     return ds.assign_attrs(task=1, **vars(settings))
 
@@ -145,7 +122,6 @@ def means(ds: xr.Dataset, series: Any, kind: Any) -> np.ndarray:
 
 
 def deviations(ds: xr.Dataset, series: str, kind: str) -> np.ndarray:
-    """Standard deviation of the cosine with the GFT at each hop."""
     return ds["cosine"].sel(series=series, kind=kind).std("graph").values
 
 

@@ -40,10 +40,8 @@ def label(first: str, second: str) -> str:
 
 
 def means(ds: xr.Dataset, series: str, first: str, second: str) -> np.ndarray:
-    """Mean agreement of two algorithms at each hop."""
     return ds["agreement"].sel(series=series, pair=label(first, second)).mean("graph").values
 
 
 def flat_means(ds: xr.Dataset, series: str, kind: str) -> np.ndarray:
-    """Mean cosine of an algorithm with the flat spectrum at each hop."""
     return ds["flat"].sel(series=series, kind=kind).mean("graph").values

@@ -74,10 +74,9 @@ def _in_random_bases(pair: np.ndarray, settings: Settings, out: str | Path, jobs
 
 def change(ds: xr.Dataset, hop: int, eigenvalue: float) -> tuple[float, np.ndarray]:
     """Change of the merged ``ens`` from s0 to the selected result at an eigenvalue."""
-    row = hop - 1
-    space = int(np.nanargmin(np.abs(ds["merged_eigenvalue"].values[row] - eigenvalue)))
-    merged = ds["merged"].values[:, row, space]
-    draws = ds["basis_merged"].values[:, :, row, space]
+    space = int(np.nanargmin(np.abs(ds["merged_eigenvalue"].values[hop - 1] - eigenvalue)))
+    merged = ds["merged"].values[:, hop - 1, space]
+    draws = ds["basis_merged"].values[:, :, hop - 1, space]
     return float(merged[1 + ds.attrs["selected"]] - merged[0]), draws[:, 1] - draws[:, 0]
 
 

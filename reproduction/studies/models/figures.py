@@ -14,8 +14,15 @@ from reproduction.studies.models.protocol import HOPS, MESSAGES, REPORT, SELF_LO
 from reproduction.studies.models.records import EDGES, LAST_HIDDEN, OUTPUTS, POSITIONS, Models
 from spectrata.plot.style import PALETTE
 
-RANKS = ("directions_effective_rank", "effective_rank")
-CURVES = ("off_zero", *RANKS, "mad", "dirichlet", "rayleigh", "rayleigh_normalized")
+CURVES = (
+    "off_zero",
+    "directions_effective_rank",
+    "effective_rank",
+    "mad",
+    "dirichlet",
+    "rayleigh",
+    "rayleigh_normalized",
+)
 GROUP_COLOURS = {"failed": to.VERMILION, "middle": to.GREY, "good": to.BLUE}
 WIDTH, DPI = 7.2, 150  # inches, about the text width of a page, so that labels are read at their own size
 FLOOR = 1e-8  # of a logarithmic axis; what is smaller, and dead states, are drawn there
@@ -35,7 +42,6 @@ def draw(models: Models, levels: dict[str, Any], found: dict[str, pd.DataFrame],
 
 
 def roc_curves(models: Models) -> Figure:
-    """Failed against good on the held-out half, one cut for all graphs."""
     figure, axes = to.sheet(1, 2, width=WIDTH, height=4.2)
     held_out = models.main & (models.table["half"] == REPORT).to_numpy()
     group = models.table["group"].to_numpy()
@@ -54,7 +60,6 @@ def roc_curves(models: Models) -> Figure:
 
 
 def area_chart(areas: pd.DataFrame) -> Figure:
-    """Areas with their intervals, sorted by those of the outputs."""
     figure, axes = to.sheet(1, 1, width=WIDTH, height=5.4)
     ax = axes[0, 0]
     chosen = areas[areas["measure"].isin(results.JUDGED)]
@@ -70,7 +75,6 @@ def area_chart(areas: pd.DataFrame) -> Figure:
 
 
 def group_chart(models: Models, levels: dict[str, Any]) -> Figure:
-    """off_zero of every model of every graph, by group, with the level."""
     graphs = models.graphs[models.graphs["enters"]].sort_values("half").index.tolist()
     figure, axes = to.sheet(1, 2, width=WIDTH, height=0.7 + 0.58 * len(graphs), sharey=True)
     rng = np.random.default_rng(0)
@@ -116,7 +120,6 @@ def layer_chart(models: Models) -> Figure:
 
 
 def correlation_chart(found: pd.DataFrame) -> Figure:
-    """Rank correlation of measures of the outputs with the test score, graph by graph."""
     names = [name for name in (*results.JUDGED, "contrast_1", "contrast_4") if name != "off_zero_dead_as_zero"]
     figure, axes = to.sheet(2, 1, width=WIDTH, height=0.8 + 0.22 * len(names), sharex=True)
     image: Any = None
@@ -140,7 +143,6 @@ def correlation_chart(found: pd.DataFrame) -> Figure:
 
 
 def hop_chart(areas: pd.DataFrame) -> Figure:
-    """Areas of the contrast and of the lowest and highest frequencies, hop by hop."""
     figure, axes = to.sheet(1, 2, width=WIDTH, height=3.0, sharey=True)
     for ax, position in zip(axes[0], POSITIONS, strict=True):
         for shift, colour, kind in ((-0.04, to.BLUE, "contrast"), (0.04, to.GREEN, "low"), (0, to.VERMILION, "high")):

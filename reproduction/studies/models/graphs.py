@@ -1,6 +1,6 @@
 """The study's graphs: from files, or generated with planted classes and noisy features."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,7 @@ def load(spec: GraphSpec, data: str | Path | None, seed: int) -> StudyGraph:
     """The graph of a spec: read from ``data/NAME.npz``, or generated."""
     if spec.source != "file":
         return generate(spec, seed)
-    check(spec, data)
-    with np.load(Path(str(data)) / f"{spec.name}.npz", allow_pickle=False) as held:
+    with np.load(file_of(spec, data), allow_pickle=False) as held:
         parts = tuple(held[f"features_{name}"] for name in ("data", "indices", "indptr"))
         features = csr_array(parts, shape=tuple(held["features_shape"].tolist())).toarray().astype(np.float32)
         splits = {name: held[name].astype(np.int64) for name in SPLITS}
@@ -56,10 +55,7 @@ def load(spec: GraphSpec, data: str | Path | None, seed: int) -> StudyGraph:
         return StudyGraph(spec.name, edges, features, held["labels"].astype(np.int64), splits, spec.score)
 
 
-def check(spec: GraphSpec, data: str | Path | None) -> None:
-    """Raise where the file of a graph is missing."""
-    if spec.source != "file":
-        return
+def file_of(spec: GraphSpec, data: str | Path | None) -> Path:
     if data is None:
         raise InputError(
             f"The graph {spec.name} is read from a file; give the folder with {spec.name}.npz as --data FOLDER, "
@@ -67,6 +63,7 @@ def check(spec: GraphSpec, data: str | Path | None) -> None:
         )
     if not (path := Path(data) / f"{spec.name}.npz").is_file():
         raise InputError(f"The study needs {path}, which is not there; give the folder of the graphs as --data.")
+    return path
 
 
 def undirected(edges: Pairs) -> Pairs:
@@ -160,10 +157,4 @@ def _communities(options: Mapping[str, Any], rng: np.random.Generator) -> tuple[
     return labels[group], _draw(probability, rng)
 
 
-GENERATORS: dict[str, Callable[[Mapping[str, Any], np.random.Generator], tuple[np.ndarray, Pairs]]] = {
-    "blocks": _blocks,
-    "geometric": _geometric,
-    "small_world": _small_world,
-    "preferential": _preferential,
-    "communities": _communities,
-}
+GENERATORS = {made.__name__[1:]: made for made in (_blocks, _geometric, _small_world, _preferential, _communities)}

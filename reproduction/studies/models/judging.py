@@ -11,7 +11,6 @@ import numpy as np
 from reproduction.studies.models.protocol import ENOUGH, FALSE_ALARMS
 
 DRAWS = 400
-CONFIDENCE = 95.0
 
 
 def roc_area(low: np.ndarray, high: np.ndarray, low_weight: Any = None, high_weight: Any = None) -> float:
@@ -38,18 +37,15 @@ def cluster_weights(clusters: np.ndarray, strata: np.ndarray, seed: int, draws: 
     for name in np.unique(stratum):
         members = np.flatnonzero(stratum == name)
         drawn = rng.integers(len(members), size=(draws, len(members)))
-        for draw in range(draws):
-            counts[draw, members] = np.bincount(drawn[draw], minlength=len(members))
+        counts[:, members] = [np.bincount(row, minlength=len(members)) for row in drawn]
     return counts[:, index]
 
 
 def interval(found: np.ndarray) -> tuple[float, float]:
-    """Percentile interval of bootstrap values."""
     found = found[np.isfinite(found)]
     if not len(found):
         return float("nan"), float("nan")
-    tail = (100.0 - CONFIDENCE) / 2
-    low, high = np.percentile(found, [tail, 100.0 - tail])
+    low, high = np.percentile(found, [2.5, 97.5])
     return float(low), float(high)
 
 
@@ -76,17 +72,19 @@ def choose_level(failed: np.ndarray, good: np.ndarray, graphs: np.ndarray) -> fl
 
 
 def _below(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Share of values strictly below each level."""
     return np.searchsorted(np.sort(values), levels) / len(values)
 
 
 def rate(flagged: np.ndarray, weights: np.ndarray) -> dict[str, float]:
     """Share of models flagged, with count and interval; ``weights (draws, models)``."""
-    if not len(flagged):
-        return {"models": 0, "rate": float("nan"), "low": float("nan"), "high": float("nan")}
     with np.errstate(invalid="ignore", divide="ignore"):
         low, high = interval((weights @ flagged) / weights.sum(axis=1))
-    return {"models": len(flagged), "rate": float(np.mean(flagged)), "low": low, "high": high}
+    return {
+        "models": len(flagged),
+        "rate": float(np.mean(flagged)) if len(flagged) else np.nan,
+        "low": low,
+        "high": high,
+    }
 
 
 def spearman(values: np.ndarray, score: np.ndarray) -> np.ndarray:

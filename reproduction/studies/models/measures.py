@@ -16,8 +16,6 @@ from spectrata.stats.describe.smoothness import smoothness
 
 RANKS = ("effective_rank", "stable_rank")
 FORMS = ("", "directions_", "centred_", "centred_directions_")
-RANK_NAMES = tuple(f"{form}{rank}" for form in FORMS for rank in RANKS)
-CONTRASTS = tuple(f"contrast_{hop}" for hop in HOPS)
 BAND_NAMES = tuple(f"band_{hop}_{band}" for hop in HOPS for band in range(BANDS + 1))
 PLAIN = {  # as the study calls them: as smoothness does
     "off_zero": "off_zero_live",
@@ -30,7 +28,12 @@ PLAIN = {  # as the study calls them: as smoothness does
     "rayleigh_directions": "dirichlet_share",
     "norm": "norm",
 }
-MEASURES = (*PLAIN, *RANK_NAMES, *CONTRASTS, *BAND_NAMES)
+MEASURES = (
+    *PLAIN,
+    *(form + rank for form in FORMS for rank in RANKS),
+    *(f"contrast_{hop}" for hop in HOPS),
+    *BAND_NAMES,
+)
 
 
 def measure_states(states: Sequence[torch.Tensor], structure: Structure) -> np.ndarray:
@@ -72,8 +75,7 @@ def _live_mad(t: np.ndarray, live: np.ndarray, structure: Structure, plain: floa
     """Mean average distance over the edges between live nodes; NaN without a live node."""
     if live.all():
         return plain
-    edges = structure.graph.edges
-    edges = edges[live[edges].all(axis=1)]
+    edges = structure.graph.edges[live[structure.graph.edges].all(axis=1)]
     if not len(edges):
         return 0.0 if live.any() else np.nan
     return float(_measures(Stratification(edges=edges, n_nodes=len(t), hops=1), t[None])["mad"][0])

@@ -13,7 +13,7 @@ import torch
 from torch.nn import functional as F
 
 from reproduction.studies.models.protocol import GCNII_LAMBDA, HEADS, PAIRNORM_SCALE, TELEPORT
-from reproduction.studies.models.structure import Matrix, Messages
+from reproduction.studies.models.structure import Messages
 
 Tensor = torch.Tensor
 States = list[Tensor]  # hidden states, then the outputs
@@ -22,10 +22,7 @@ TINY = 1e-6
 
 @dataclass(eq=False)
 class Network:
-    """One architecture with the weights of R runs.
-
-    Weights are made on first use, run by run from their own generators, so that a run does not depend on others.
-    """
+    """One architecture with R runs, whose weights are made on first use from generators of their own."""
 
     architecture: str  # of FORWARD
     depth: int
@@ -43,7 +40,6 @@ class Network:
         self.weights: dict[str, Tensor] = {}
 
     def __call__(self, x: Tensor, over: Messages) -> States:
-        """States of features ``(n, f)`` over the edges of ``over``."""
         return FORWARD[self.architecture](self, x, over)
 
     def matrix(self, name: str, rows: int, columns: int) -> Tensor:
@@ -80,10 +76,6 @@ class Network:
 Layer = Callable[[Network, Tensor, Messages, int, int], Tensor]  # of the layer's number and its columns
 
 
-def _apply(matrix: Matrix | None, x: Tensor) -> Tensor:
-    return x if matrix is None else matrix(x)
-
-
 def _layered(net: Network, x: Tensor, over: Messages, layer_of: Layer) -> States:
     """Layer after layer; all but the last, the outputs, with normalisation, activation and residual connection."""
     activation = F.elu if layer_of is _gat else F.relu
@@ -91,21 +83,16 @@ def _layered(net: Network, x: Tensor, over: Messages, layer_of: Layer) -> States
     for layer in range(net.depth):
         last = layer == net.depth - 1
         h = layer_of(net, net.drop(x), over, layer, net.classes if last else net.width)
-        x = h if last else _activated(net, h, x, layer, activation)
+        h = h if last else activation(_normalised(net, h, layer))
+        x = h + x if "residual" in net.architecture and layer > 0 and not last else h
         states.append(x)
     return states
 
 
 def _gcn(net: Network, x: Tensor, over: Messages, layer: int, columns: int) -> Tensor:
     """GCN (Kipf and Welling 2017): plain, residual, or with a normalisation before the activation."""
-    h = _apply(over.gcn, net.linear(f"conv{layer}", x, columns, bias=False))
+    h = over.gcn(net.linear(f"conv{layer}", x, columns, bias=False))
     return h + net.vector(f"conv{layer}.bias", columns)
-
-
-def _activated(net: Network, h: Tensor, x: Tensor, layer: int, activation: Callable[[Tensor], Tensor]) -> Tensor:
-    """Normalisation and activation of what a layer made of ``x``, and the residual connection past the first."""
-    h = activation(_normalised(net, h, layer))
-    return h + x if "residual" in net.architecture and layer > 0 else h
 
 
 def _normalised(net: Network, h: Tensor, layer: int) -> Tensor:
@@ -121,12 +108,11 @@ def _normalised(net: Network, h: Tensor, layer: int) -> Tensor:
 
 def _sage(net: Network, x: Tensor, over: Messages, layer: int, columns: int) -> Tensor:
     """GraphSAGE with the mean of the neighbours (Hamilton et al. 2017)."""
-    neighbours = _apply(over.mean, net.linear(f"neighbours{layer}", x, columns, bias=False))
+    neighbours = over.mean(net.linear(f"neighbours{layer}", x, columns, bias=False))
     return neighbours + net.linear(f"root{layer}", x, columns)
 
 
 def _mlp(net: Network, x: Tensor, over: Messages, layer: int, columns: int) -> Tensor:
-    """Linear layers with ReLU between them; it reads no edges."""
     return net.linear(f"layer{layer}", x, columns)
 
 
@@ -141,7 +127,7 @@ def _attention(net: Network, h: Tensor, over: Messages, layer: int, heads: int) 
     n, runs, columns = h.shape
     split = h.reshape(n, runs, heads, columns // heads)
     sides = [net.matrix(f"attention{layer}.{side}", heads, columns // heads) for side in ("from", "to")]
-    if over.gcn is None:  # a single message has weight 1
+    if len(over.source) == n:  # a single message has weight 1
         return h
     sent, received = ((split * side).sum(dim=3).reshape(n, -1) for side in sides)  # (n, R * heads)
     score = F.leaky_relu(sent[over.source] + received[over.target], 0.2)  # (e, R * heads)
@@ -161,7 +147,7 @@ def _gcnii(net: Network, x: Tensor, over: Messages) -> States:
     states = [h]
     for layer in range(net.depth):
         beta = math.log(GCNII_LAMBDA / (layer + 1) + 1)
-        mixed = (1 - TELEPORT) * _apply(over.gcn, net.drop(h)) + TELEPORT * first
+        mixed = (1 - TELEPORT) * over.gcn(net.drop(h)) + TELEPORT * first
         h = F.relu((1 - beta) * mixed + beta * net.linear(f"conv{layer}", mixed, net.width, bias=False))
         states.append(h)
     return [*states, net.linear("output", net.drop(h), net.classes)]
@@ -172,18 +158,15 @@ def _appnp(net: Network, x: Tensor, over: Messages) -> States:
     hidden = F.relu(net.linear("hidden", x, net.width))
     first = z = net.linear("output", net.drop(hidden), net.classes)
     for _ in range(net.depth):
-        z = (1 - TELEPORT) * _apply(over.gcn, z) + TELEPORT * first
+        z = (1 - TELEPORT) * over.gcn(z) + TELEPORT * first
     return [hidden, z]
 
 
-LAYERS: dict[str, Layer] = {
-    **dict.fromkeys(("gcn", "residual", "pairnorm", "layernorm", "residual-layernorm"), _gcn),
-    **dict.fromkeys(("gat", "gat-pairnorm", "gat-residual-layernorm"), _gat),
-    "sage": _sage,
-    "mlp": _mlp,
-}
 FORWARD: dict[str, Callable[[Network, Tensor, Messages], States]] = {
-    **{name: partial(_layered, layer_of=layer) for name, layer in LAYERS.items()},
-    "gcnii": _gcnii,
-    "appnp": _appnp,
+    **dict.fromkeys(
+        ("gcn", "residual", "pairnorm", "layernorm", "residual-layernorm"), partial(_layered, layer_of=_gcn)
+    ),
+    **dict.fromkeys(("gat", "gat-pairnorm", "gat-residual-layernorm"), partial(_layered, layer_of=_gat)),
+    **{"sage": partial(_layered, layer_of=_sage), "mlp": partial(_layered, layer_of=_mlp)},
+    **{"gcnii": _gcnii, "appnp": _appnp},
 }

@@ -19,7 +19,6 @@ HALVES = {CHOOSE: "choosing", REPORT: "held-out"}
 
 
 def words(name: str) -> str:
-    """A measure as the tables write it."""
     if name in MEASURES:
         return MEASURES[name]
     kind, _, hop = name.partition("_")
@@ -36,12 +35,10 @@ def percent(rates: Mapping[str, Any]) -> str:
 
 
 def level_text(level: float | None) -> str:
-    """A level; "no level" where none keeps the rule."""
     return "no level" if level is None or level != level else f"{level:g}"
 
 
 def _table(rows: Sequence[Mapping[str, Any]], digits: int = 2) -> pd.DataFrame:
-    """Rows as text, floats rounded."""
     return pd.DataFrame(rows).map(lambda cell: f"{cell:.{digits}f}" if isinstance(cell, float) else str(cell))
 
 
@@ -64,44 +61,37 @@ def verdict_table(levels: Mapping[str, Any]) -> str:
 
 
 def rates_table(levels: Mapping[str, Any]) -> pd.DataFrame:
-    """Levels and rates of the levels' file, both halves."""
+    shown = [(half, group) for half in (CHOOSE, REPORT) for group in ("failed", "good")] + [(REPORT, "middle")]
     rows = []
     for position, name, found, level in _levelled(levels):
         row = {"position": position, "measure": words(name), "flagged below": level.replace("each", "each level")}
-        for half, title in ((CHOOSE, "choosing half"), (REPORT, "held-out half")):
-            row |= {f"{group} flagged, {title}": percent(found[half][group]) for group in ("failed", "good")}
-        rows.append(row | {"middle flagged, held-out half": percent(found[REPORT]["middle"])})
+        rows.append(row | {f"{g} flagged, {HALVES[h]} half": percent(found[h][g]) for h, g in shown})
     return _table(rows)
 
 
 def fitting_table(levels: Mapping[str, Any]) -> pd.DataFrame:
-    """Failed models of the held-out half, by their progress on the training nodes."""
     titles = {group: f"failed, {title}: flagged" for group, title in TRAINING.items()} | {"good": "good: flagged"}
     rows = []
     for position, name, found, _ in _levelled(levels):
-        told = {
-            titles[group]: f"{percent(found[REPORT][group])} of {found[REPORT][group]['models']}" for group in titles
-        }
+        rates = {title: found[REPORT][group] for group, title in titles.items()}
+        told = {title: f"{percent(one)} of {one['models']}" for title, one in rates.items()}
         rows.append({"position": position, "measure": words(name)} | told)
     return _table(rows)
 
 
 def by_graph_table(levels: Mapping[str, Any], measure: str) -> pd.DataFrame:
-    """Flagged models of every graph for one measure, at both positions."""
     rows = []
     for graph, facts in levels["graphs"].items():
         row = {"graph": graph, "half": HALVES[facts["half"]]}
         for position in POSITIONS:
-            counts = levels["positions"][position][measure]["by_graph"].get(graph)
-            for group in GROUPS:
-                cell = "" if counts is None else f"{counts[group]['flagged']} of {counts[group]['models']}"
-                row[f"{position}: {group}"] = cell
+            counts = levels["positions"][position][measure]["by_graph"].get(graph, {})
+            cells = {group: f"{one['flagged']} of {one['models']}" for group, one in counts.items()}
+            row |= {f"{position}: {group}": cells.get(group, "") for group in GROUPS}
         rows.append(row)
     return _table(sorted(rows, key=lambda row: row["half"]))
 
 
 def graphs_table(graphs: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """The graphs, their baselines and best scores, and the groups."""
     rows = []
     for name, facts in graphs.iterrows():
         here = models[(models["graph"] == name) & (models["trained"] == "messages")]
@@ -113,7 +103,6 @@ def graphs_table(graphs: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
 
 
 def areas_table(areas: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
-    """Areas under the ROC curve with intervals, one row per measure."""
     rows = []
     for name in names:
         row: dict[str, Any] = {"measure": words(name)}
@@ -128,7 +117,6 @@ def areas_table(areas: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
 
 
 def spearman_table(found: pd.DataFrame, position: str, which: str, names: tuple[str, ...]) -> pd.DataFrame:
-    """Rank correlations with the test score by graph, and their mean over graphs."""
     chosen = found[(found["position"] == position) & (found["models"] == which)]
     rows: list[dict[str, Any]] = []
     for graph, here in chosen.groupby("graph", sort=False):
@@ -151,14 +139,12 @@ def family_table(found: pd.DataFrame, position: str, names: tuple[str, ...]) -> 
 
 
 def controls_table(controls: pd.DataFrame) -> pd.DataFrame:
-    """Failed networks that have collapsed, and what self-loops alone give."""
     titles = {"without_messages_too": "collapsed with self-loops alone too", "only_with_messages": "only with messages"}
     titles["good_without_messages"] = "good, below the level with self-loops alone"
     return controls.assign(measure=controls["measure"].map(words)).rename(columns=titles).astype(str)
 
 
 def failures_table(failures: pd.DataFrame) -> pd.DataFrame:
-    """Share of failed models by depth, trained with messages and without."""
     depths = sorted(failures["depth"].unique())
     rows = []
     for (trained, architecture), here in failures.groupby(["trained", "architecture"], sort=False):
@@ -217,17 +203,7 @@ def _ranking(found: pd.DataFrame, judged: Sequence[str]) -> str:
 
 
 def fill(text: str, tables: Mapping[str, str]) -> str:
-    """Put tables between their markers.
-
-    Examples
-    --------
-    >>> print(fill("<!-- begin a -->\\n<!-- end a -->", {"a": "new"}))
-    <!-- begin a -->
-    <BLANKLINE>
-    new
-    <BLANKLINE>
-    <!-- end a -->
-    """
+    """Put tables between their markers."""
     wanted = set(re.findall(r"<!-- begin (\S+) -->", text))
     if missing := sorted(wanted - set(tables)):
         raise ResultError(f"The page asks for tables that the study does not write: {', '.join(missing)}.")

@@ -43,8 +43,6 @@ class GraphSpec:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a model is regularised."""
-
     name: str
     dropout: float
     weight_decay: float
@@ -52,8 +50,6 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Protocol:
-    """Graphs, networks and training of a study."""
-
     name: str
     graphs: tuple[GraphSpec, ...]
     architectures: tuple[str, ...] = ARCHITECTURES
@@ -71,7 +67,6 @@ class Protocol:
 
     @property
     def digest(self) -> str:
-        """A hash of the protocol and its rules."""
         rules = {"failed": FAILED, "good": GOOD, "enters": ENTERS, "fits": FITS, "false_alarms": FALSE_ALARMS}
         constants = {"heads": HEADS, "teleport": TELEPORT, "lambda": GCNII_LAMBDA, "pairnorm": PAIRNORM_SCALE}
         plain = asdict(self) | {"rules": rules, "constants": constants, "hops": list(HOPS)}
@@ -92,13 +87,5 @@ _declared = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding
 FILES = tuple(GraphSpec(**row) for row in _declared["file"])
 FULL = Protocol("full", (*FILES, *_generated(1000).values()))
 _SMALL = _generated(150, 16)
-QUICK = Protocol(
-    "quick",
-    tuple(_SMALL[name] for name in ("blocks-strong", "geometric", "blocks-weak", "small-world")),
-    depths=(1, 2, 4, 16),
-    seeds=2,
-    control_depths=(2, 16),
-    width=16,
-    epochs=60,
-    pairs=2_000,
-)
+_QUICK_GRAPHS = tuple(_SMALL[name] for name in ("blocks-strong", "geometric", "blocks-weak", "small-world"))
+QUICK = Protocol("quick", _QUICK_GRAPHS, **_declared["quick"])

@@ -21,7 +21,7 @@ GROUPS = ("failed", "middle", "good")
 CONFIGURATION = ("graph", "architecture", "depth", "trained")
 
 
-def collect(protocol: Protocol, out: str | Path, data: str | Path | None = None) -> xr.Dataset:
+def collect(protocol: Protocol, out: Path, data: Path | None = None) -> xr.Dataset:
     """Every record as one Dataset over ``(model, edges, state, measure)``.
 
     ``state`` counts hidden states from 0, the last of a model's ``n_states`` being its outputs; what a model does not
@@ -43,11 +43,11 @@ def collect(protocol: Protocol, out: str | Path, data: str | Path | None = None)
         found = held[unit.name]["measure"]  # (R, edges, state, measure)
         for index, name in enumerate(unit.evaluated):
             measure[rows, EDGES.index(name), : found.shape[2]] = found[:, index]
-    joined = {name: np.concatenate([held[unit.name][name] for unit in known]) for name in ("score", "loss", "seed")}
-    recipes = np.concatenate([held[unit.name]["recipe"] for unit in known])
+    score, loss, seed, recipe = (
+        np.concatenate([held[unit.name][name] for unit in known]) for name in ("score", "loss", "seed", "recipe")
+    )
     of_model = {name: np.repeat([getattr(unit, name) for unit in known], counts) for name in CONFIGURATION}
-    of_model |= {"recipe": np.array([recipe.name for recipe in protocol.recipes])[recipes], "seed": joined["seed"]}
-    of_model |= {"n_states": n_states}
+    of_model |= {"recipe": np.array([one.name for one in protocol.recipes])[recipe], "seed": seed, "n_states": n_states}
     loaded = [graphs.load(spec, data, protocol.seed) for spec in protocol.graphs]
     of_graph = {"half": [spec.half for spec in protocol.graphs], "classes": [graph.classes for graph in loaded]}
     of_graph |= {"nodes": [graph.n for graph in loaded], "n_edges": [len(graph.edges) for graph in loaded]}
@@ -56,8 +56,8 @@ def collect(protocol: Protocol, out: str | Path, data: str | Path | None = None)
     ds = xr.Dataset(
         {
             "measure": (("model", "edges", "state", "measure_name"), measure),
-            "score": (("model", "split"), joined["score"]),
-            "loss": ("model", joined["loss"]),
+            "score": (("model", "split"), score),
+            "loss": ("model", loss),
             "input_measure": (("graph_name", "measure_name"), np.stack(inputs)),
             "baseline": (("graph_name", "split"), [[graph.baseline(split) for split in SPLITS] for graph in loaded]),
         },
@@ -71,8 +71,6 @@ def collect(protocol: Protocol, out: str | Path, data: str | Path | None = None)
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """A collected study, judged by the protocol's rules."""
-
     ds: xr.Dataset  # of collect
     seed: int = 0  # of the bootstrap
 
@@ -80,17 +78,16 @@ class Models:
     def graphs(self) -> pd.DataFrame:
         """One row per graph: size, half, baseline and best scores, and whether it enters."""
         ds = self.ds
-        columns = {"half": "half", "nodes": "nodes", "edges": "n_edges", "classes": "classes"}
+        columns = {name: ds[name].values for name in ("half", "nodes", "n_edges", "classes")}
         index = pd.Index(ds["graph_name"].values, name="graph")
-        table = pd.DataFrame({column: ds[name].values for column, name in columns.items()}, index)
-        for column, split in (("baseline", "test"), ("train_baseline", "train")):
-            table[column] = ds["baseline"].sel(split=split).values
+        table = pd.DataFrame(columns, index).rename(columns={"n_edges": "edges"})
         means = self._scored[self._scored["trained"] == MESSAGES]
         means = means.groupby(["graph", "architecture", "depth", "recipe"])[["train", "test"]].mean()
-        best = means["test"].groupby("graph").idxmax()
-        table["best"] = means["test"].groupby("graph").max()
-        table["best_model"] = [f"{a}, {d} layers, {r}" for _, a, d, r in best.reindex(table.index)]
-        table["train_best"] = means["train"].groupby("graph").max()
+        for prefix, split in (("", "test"), ("train_", "train")):
+            table[f"{prefix}baseline"] = ds["baseline"].sel(split=split).values
+            table[f"{prefix}best"] = means[split].groupby("graph").max()
+        best = means["test"].groupby("graph").idxmax().reindex(table.index)
+        table["best_model"] = [f"{a}, {d} layers, {r}" for _, a, d, r in best]
         table["enters"] = table["best"] - table["baseline"] >= rules.ENTERS
         return table
 
@@ -141,19 +138,11 @@ class Models:
                 off = 1 - values[f"band_{hop}_0"]
                 values[f"low_{hop}"] = values[f"band_{hop}_1"] / off
                 values[f"high_{hop}"] = values[f"band_{hop}_4"] / off
-        absent = (state < 0) | ((own == 1) & (row == 0))
-        gone = ~(values["dead_share"].to_numpy() < 1)  # all dead, or not finite
-        values[gone] = -np.inf
-        values[absent] = np.nan
+        values[~(values["dead_share"].to_numpy() < 1)] = -np.inf  # all dead, or not finite
+        values[(state < 0) | ((own == 1) & (row == 0))] = np.nan  # absent
         return values
 
 
 def group_of(progress: np.ndarray) -> np.ndarray:
-    """Group of each model by its progress.
-
-    Examples
-    --------
-    >>> group_of(np.array([0.09, 0.1, 0.75, 0.76])).tolist()
-    ['failed', 'middle', 'middle', 'good']
-    """
+    """Group of each model by its progress."""
     return np.where(progress < rules.FAILED, "failed", np.where(progress > rules.GOOD, "good", "middle"))

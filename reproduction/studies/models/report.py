@@ -1,5 +1,6 @@
 """Everything the study writes: the Dataset, tables, figures and the file of levels."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pandas as pd
 
 from reproduction.pool import Say
 from reproduction.store import write_text
-from reproduction.studies.models import page, records, results
+from reproduction.studies.models import figures, page, records, results
 from reproduction.studies.models.protocol import Protocol
 from spectrata.results.atomic_io import written_whole
 from spectrata.results.files import to_netcdf
@@ -15,28 +16,16 @@ from spectrata.results.files import to_netcdf
 LEVELS = "collapse_levels.json"
 
 
-def report(
-    protocol: Protocol,
-    out: str | Path,
-    data: str | Path | None = None,
-    say: Say = lambda text: None,
-    pictures: bool = True,
-) -> dict[str, Any]:
+def report(protocol: Protocol, out: Path, data: Path | None = None, say: Say = print) -> dict[str, Any]:
     """Write ``models.nc``, the tables, figures and ``collapse_levels.json`` of a finished study; give the levels."""
-    out = Path(out)
     ds = records.collect(protocol, out, data)
     models = records.Models(ds, protocol.seed)
     with written_whole(out / "models.nc") as beside:
         to_netcdf(ds, beside)
     say("areas, levels and rank correlations")
-    found: dict[str, pd.DataFrame] = {
-        "areas": results.areas(models),
-        "correlations": results.correlations(models),
-        "families": results.families(models),
-        "failures": results.failures(models),
-    }
     levels = results.levels(models)
-    found["controls"] = results.controls(models, levels)
+    makers = (results.areas, results.correlations, results.families, results.failures)
+    found = {make.__name__: make(models) for make in makers} | {"controls": results.controls(models, levels)}
     write_text(out / LEVELS, results.as_json(levels))
     for name, table in (found | {"models": models.table}).items():
         write_text(out / "values" / f"{name}.csv", table.to_csv(index=False, float_format="%.10g"))
@@ -44,18 +33,13 @@ def report(
         write_text(out / "tables" / f"{name}.csv", table.to_csv(index=False))
     write_text(out / "tables" / "summary.md", page.summary(levels, found, results.JUDGED))
     write_text(out / "tables" / "verdict.md", page.verdict_table(levels))
-    if pictures:
-        say("figures")
-        from reproduction.studies.models import figures
-
-        figures.draw(models, levels, found, out / "figures")
+    say("figures")
+    figures.draw(models, levels, found, out / "figures")
     say(f"written: {out / LEVELS}, {out / 'models.nc'}, {out / 'tables'}, {out / 'figures'}")
     return levels
 
 
-def all_tables(
-    models: records.Models, levels: dict[str, Any], found: dict[str, pd.DataFrame]
-) -> dict[str, pd.DataFrame]:
+def all_tables(models: records.Models, levels: dict[str, Any], found: dict[str, Any]) -> dict[str, pd.DataFrame]:
     shown = results.SHOWN
     return {
         "graphs": page.graphs_table(models.graphs, models.table),
@@ -75,22 +59,17 @@ def all_tables(
     }
 
 
-def publish(out: str | Path, root: str | Path) -> None:
+def publish(out: Path, root: Path) -> None:
     """Put a finished study into a checkout: the levels' file, the tables, the page's two tables and its figures."""
-    import shutil
-
-    out, root = Path(out), Path(root)
-    write_text(root / "reproduction/studies/models" / LEVELS, (out / LEVELS).read_text(encoding="utf-8"))
     update_page(root / "docs" / "activations.md", out)
-    copies = {path: root / "docs/images" / f"models-{path.name}" for path in (out / "figures").glob("*.png")}
+    copies = {out / LEVELS: root / "reproduction/studies/models" / LEVELS}
+    copies |= {path: root / "docs/images" / f"models-{path.name}" for path in (out / "figures").glob("*.png")}
     copies |= {path: root / "docs/models" / path.name for path in (out / "tables").glob("*.csv")}
     for path, place in sorted(copies.items()):
         with written_whole(place) as beside:
             shutil.copyfile(path, beside)
 
 
-def update_page(place: str | Path, out: str | Path) -> None:
-    """Put the tables of a finished study between the markers of a page."""
-    tables = {path.stem: path.read_text(encoding="utf-8") for path in (Path(out) / "tables").glob("*.md")}
-    place = Path(place)
+def update_page(place: Path, out: Path) -> None:
+    tables = {path.stem: path.read_text(encoding="utf-8") for path in (out / "tables").glob("*.md")}
     write_text(place, page.fill(place.read_text(encoding="utf-8"), tables))

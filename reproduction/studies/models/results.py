@@ -27,6 +27,9 @@ def areas(models: Models) -> pd.DataFrame:
     weights = judging.cluster_weights(table["cluster"].to_numpy(), table["graph"].to_numpy(), models.seed)
     failed, good = (table["group"] == "failed").to_numpy(), (table["group"] == "good").to_numpy()
     untrained = failed & by_training(table)["untrained"]
+    halves = {half: (table["half"] == half).to_numpy() for half in (CHOOSE, REPORT)}
+    graphs = [(table["graph"] == graph).to_numpy() for graph in table["graph"].unique()]
+    graphs = [here for here in graphs if min(np.sum(failed & here), np.sum(good & here)) >= 5]
     for position in POSITIONS:
         values = models.values(position)[models.main]
         for name in (*JUDGED, *HOPWISE):
@@ -35,14 +38,8 @@ def areas(models: Models) -> pd.DataFrame:
             low, high = judging.interval(np.array(draws))
             row = {"position": position, "measure": name, "area": judging.roc_area(x[failed], x[good])}
             row |= {"low": low, "high": high, "untrained": judging.roc_area(x[untrained], x[good])}
-            for half in (CHOOSE, REPORT):
-                here = (table["half"] == half).to_numpy()
-                row[half] = judging.roc_area(x[failed & here], x[good & here])
-            by_graph = [
-                judging.roc_area(x[failed & here], x[good & here])
-                for here in ((table["graph"] == graph).to_numpy() for graph in table["graph"].unique())
-                if min(np.sum(failed & here), np.sum(good & here)) >= 5
-            ]
+            row |= {half: judging.roc_area(x[failed & here], x[good & here]) for half, here in halves.items()}
+            by_graph = [judging.roc_area(x[failed & here], x[good & here]) for here in graphs]
             row |= {"smallest_by_graph": min(by_graph, default=np.nan), "graphs": len(by_graph)}
             rows.append(row | {"failed": int(np.sum(~np.isnan(x[failed]))), "good": int(np.sum(~np.isnan(x[good])))})
     return pd.DataFrame(rows)
@@ -60,23 +57,20 @@ def levels(models: Models) -> dict[str, Any]:
     table = models.table[models.main]
     weights = judging.cluster_weights(table["cluster"].to_numpy(), table["graph"].to_numpy(), models.seed)
     at = {position: models.values(position)[models.main] for position in POSITIONS}
-    choosing = (table["half"] == CHOOSE).to_numpy()
+    choosing, graph = (table["half"] == CHOOSE).to_numpy(), table["graph"].to_numpy()
     of = {group: (table["group"] == group).to_numpy() for group in GROUPS}
     of |= {f"failed_{name}": of["failed"] & mask for name, mask in by_training(table).items()}
     found: dict[str, Any] = {position: {} for position in POSITIONS}
     flags: dict[tuple[str, str], np.ndarray] = {}
-    for position in POSITIONS:
-        for name in LEVELLED:
-            x = at[position][name].to_numpy()
-            good = choosing & of["good"]
-            level = judging.choose_level(x[choosing & of["failed"]], x[good], table["graph"].to_numpy()[good])
-            flags[position, name] = np.where(np.isnan(x), np.nan, x < level)
-            rates = _rates(flags[position, name], table, weights, of)
-            by_graph = _by_graph(flags[position, name], table["graph"].to_numpy(), of)
-            found[position][name] = {"level": level, **rates, "by_graph": by_graph}
+    for position, name in product(POSITIONS, LEVELLED):
+        x = at[position][name].to_numpy()
+        good = choosing & of["good"]
+        level = judging.choose_level(x[choosing & of["failed"]], x[good], graph[good])
+        flags[position, name] = flagged = np.where(np.isnan(x), np.nan, x < level)
+        rates = _rates(flagged, table, weights, of)
+        found[position][name] = {"level": level, **rates, "by_graph": _by_graph(flagged, graph, of)}
     either = {name: np.fmax(flags[LAST_HIDDEN, name], flags[OUTPUTS, name]) for name in LEVELLED}
     found["either"] = {name: _rates(flagged, table, weights, of) for name, flagged in either.items()}
-    graphs = models.graphs
     return {
         "protocol": models.ds.attrs["protocol"],
         "protocol_digest": models.ds.attrs["protocol_digest"],
@@ -87,14 +81,13 @@ def levels(models: Models) -> dict[str, Any]:
         "graphs": {
             name: {"half": row["half"], "enters": bool(row["enters"])}
             | {key: round(float(row[key]), 4) for key in ("baseline", "best")}
-            for name, row in graphs.iterrows()
+            for name, row in models.graphs.iterrows()
         },
         "positions": found,
     }
 
 
 def _rates(flagged: np.ndarray, table: pd.DataFrame, weights: np.ndarray, of: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Rates by half and group."""
     has, half = ~np.isnan(flagged), table["half"].to_numpy()
     found: dict[str, Any] = {CHOOSE: {}, REPORT: {}}
     for (name, rates), (group, mask) in product(found.items(), of.items()):
@@ -105,7 +98,6 @@ def _rates(flagged: np.ndarray, table: pd.DataFrame, weights: np.ndarray, of: di
 
 
 def _by_graph(flagged: np.ndarray, graph: np.ndarray, of: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Models and flagged models of every graph and group."""
     found: dict[str, Any] = {str(name): {} for name in dict.fromkeys(graph)}
     for (name, counts), group in product(found.items(), GROUPS):
         mask = ~np.isnan(flagged) & of[group] & (graph == name)
@@ -135,9 +127,8 @@ def _correlated(models: Models, kind: str, masks: dict[str, np.ndarray], names: 
         here = models.main & mask & (models.table["graph"] == graph).to_numpy()
         if here.sum() < 8:
             continue
-        x, score, clusters = (
-            table[here].to_numpy() for table in (at[position], models.table["test"], models.table["cluster"])
-        )
+        of_models = (at[position], models.table["test"], models.table["cluster"])
+        x, score, clusters = (table[here].to_numpy() for table in of_models)
         draws = judging.spearman_draws(x, score, clusters, models.seed)
         found = pd.DataFrame({"measure": names, "rho": judging.spearman(x, score)})
         found["low"], found["high"] = zip(*(judging.interval(column) for column in draws.T), strict=True)
@@ -154,18 +145,14 @@ def controls(models: Models, chosen: dict[str, Any]) -> pd.DataFrame:
     """
     rows = []
     gnn, group = models.main & models.table["gnn"].to_numpy(), models.table["group"].to_numpy()
-    for position in POSITIONS:
-        for name in LEVELLED:
-            level = chosen["positions"][position][name]["level"]
-            own = models.values(position, MESSAGES)[name].to_numpy()
-            alone = models.values(position, SELF_LOOPS)[name].to_numpy()
-            has, good = (gnn & (group == which) & ~np.isnan(own) for which in ("failed", "good"))
-            collapsed = has & (own < level)
-            row = {"position": position, "measure": name, "failed": int(has.sum()), "collapsed": int(collapsed.sum())}
-            row["without_messages_too"] = int(np.sum(collapsed & (alone < level)))
-            row["only_with_messages"] = int(np.sum(collapsed & ~(alone < level)))
-            row |= {"good": int(good.sum()), "good_without_messages": int(np.sum(good & (alone < level)))}
-            rows.append(row)
+    for position, name in product(POSITIONS, LEVELLED):
+        level = chosen["positions"][position][name]["level"]
+        own, alone = (models.values(position, edges)[name].to_numpy() for edges in (MESSAGES, SELF_LOOPS))
+        has, good = (gnn & (group == which) & ~np.isnan(own) for which in ("failed", "good"))
+        collapsed, too = has & (own < level), alone < level
+        masks = {"failed": has, "collapsed": collapsed, "without_messages_too": collapsed & too}
+        masks |= {"only_with_messages": collapsed & ~too, "good": good, "good_without_messages": good & too}
+        rows.append({"position": position, "measure": name} | {key: int(mask.sum()) for key, mask in masks.items()})
     return pd.DataFrame(rows)
 
 

@@ -1,10 +1,9 @@
 """All units of the study over processes: each is stored the moment it is done, so that a stopped study goes on."""
 
-import os
 import time
-from itertools import count
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,53 +12,45 @@ from reproduction.store import Arrays, Store
 from reproduction.studies.models import graphs
 from reproduction.studies.models.protocol import Protocol
 
-if TYPE_CHECKING:
-    from reproduction.studies.models.structure import Structure
-
 INPUT = "input"  # the record of a graph's features
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 KEPT = 6 * 2**30  # bytes of GPU memory that a process keeps between units
 RETRIES = 8  # of a unit that found too little memory beside other processes
 
 
-def store_of(protocol: Protocol, out: str | Path) -> Store:
-    """Give the records of a protocol under a folder."""
+def store_of(protocol: Protocol, out: Path) -> Store:
     return Store.at(out, "models", {"protocol": protocol.digest})
 
 
 def run(
     protocol: Protocol,
-    out: str | Path,
-    data: str | Path | None = None,
+    out: Path,
+    data: Path | None = None,
     jobs: int = 1,
-    limit_seconds: float | None = None,
-    device: str | None = None,
-    say: Say = lambda text: None,
+    limit: float = inf,
+    device: str = "",
+    say: Say = print,
 ) -> int:
     """Train and measure every unit that has no record yet; give the number of units left.
 
     Records are kept in ``out/units``, the graphs' eigenvectors in ``out/bases``. Several processes share one GPU. No
-    unit is begun after ``limit_seconds``. ``device`` is "cuda" where there is one by default.
+    unit is begun after ``limit`` seconds. ``device`` is "cuda" where there is one by default.
     """
     import torch
 
     from reproduction.studies.models.training import units
 
     for spec in protocol.graphs:
-        graphs.check(spec, data)
+        if spec.source == "file":
+            graphs.file_of(spec, data)
     start, store = time.time(), store_of(protocol, out)
-    deadline = float("inf") if limit_seconds is None else start + limit_seconds
-    job = (protocol, str(Path(out) / "bases"), data, device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    job = (protocol, str(out / "bases"), data, device or ("cuda" if torch.cuda.is_available() else "cpu"))
     inputs = [(f"{spec.name}-{INPUT}", (*job, spec.name, None)) for spec in protocol.graphs]
     models = [(unit.name, (*job, unit.graph, unit)) for unit in units(protocol)]
-    for name in ONE_THREAD:  # read by the libraries of a new process
-        os.environ.setdefault(name, "1")
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # small arrays: more threads wait for each other
     try:  # the features first: their records need every graph's eigenvectors, which the models then find in the folder
         for title, group in (("features of the graphs", inputs), ("models", models)):
             say(title)
-            store_units(compute, group, store, jobs, deadline, say)
+            store_units(compute, group, store, jobs, start + limit, say)
     finally:
         torch.set_num_threads(threads)
     left = sum(not store.path(name).is_file() for name, _ in (*inputs, *models))
@@ -67,7 +58,7 @@ def run(
     return left
 
 
-_structures: "dict[tuple[str, ...], Structure]" = {}  # of this process
+_structures: dict[tuple[str, ...], Any] = {}  # of this process
 
 
 def compute(protocol: Protocol, bases: str, data: Any, device: str, graph: str, unit: Any) -> Arrays:
@@ -78,7 +69,7 @@ def compute(protocol: Protocol, bases: str, data: Any, device: str, graph: str, 
     from reproduction.studies.models.structure import structure_of
     from reproduction.studies.models.training import run_unit
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(1)  # small arrays: more threads wait for each other
     key = (protocol.digest, bases, device, graph)
     if key not in _structures:
         loaded = graphs.load(protocol.graph(graph), data, protocol.seed)
@@ -86,15 +77,13 @@ def compute(protocol: Protocol, bases: str, data: Any, device: str, graph: str, 
     held = _structures[key]
     if unit is None:
         return {"measure": measure_states([held.features[:, None]], held).astype(np.float32)}
-    for attempt in count(1):
+    for attempt in range(1, RETRIES + 1):
         try:
-            record = run_unit(unit, held, protocol)
-            break
+            return run_unit(unit, held, protocol)
         except torch.cuda.OutOfMemoryError:
-            if attempt > RETRIES:
-                raise
             torch.cuda.empty_cache()
             time.sleep(2.0 * attempt)
-    if device == "cuda" and torch.cuda.memory_reserved() > KEPT:
-        torch.cuda.empty_cache()  # for the processes beside this one
-    return record
+        finally:
+            if device == "cuda" and torch.cuda.memory_reserved() > KEPT:
+                torch.cuda.empty_cache()  # for the processes beside this one
+    return run_unit(unit, held, protocol)

@@ -1,7 +1,9 @@
 """What depends on a graph alone: operators of message passing on a device, pairs and eigenbases per hop."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,6 +17,7 @@ from spectrata.core.stratification import Stratification
 from spectrata.stats.describe.levels import level_groups
 
 BANDS = 4
+Operator = Callable[[torch.Tensor], torch.Tensor]  # of states (n, R, h)
 
 
 class _Product(torch.autograd.Function):
@@ -30,36 +33,25 @@ class _Product(torch.autograd.Function):
         return None, None, ctx.transposed @ slope.contiguous()
 
 
-@dataclass(frozen=True, eq=False)
-class Matrix:
-    """A sparse matrix that acts on the nodes of states ``(n, R, h)``."""
-
-    csr: torch.Tensor
-    transposed: torch.Tensor
-
-    @classmethod
-    def of(cls, matrix: csr_array, device: torch.device) -> "Matrix":
-        return cls(_tensor(matrix, device), _tensor(matrix.T.tocsr(), device))
-
-    def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """``(n, R, h) -> (n, R, h)``."""
-        return _Product.apply(self.csr, self.transposed, x.reshape(len(x), -1)).reshape(x.shape)
+def _operator(matrix: csr_array, device: torch.device) -> Operator:
+    """A sparse matrix that acts on the nodes of states."""
+    both = _tensor(matrix, device), _tensor(matrix.T.tocsr(), device)
+    return lambda x: _Product.apply(*both, x.reshape(len(x), -1)).reshape(x.shape)
 
 
 def _tensor(matrix: csr_array, device: torch.device) -> torch.Tensor:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch calls its CSR tensors a beta feature
-        rows, columns = torch.as_tensor(matrix.indptr), torch.as_tensor(matrix.indices)
-        values = torch.as_tensor(matrix.data.astype(np.float32))
+        rows, columns, values = map(torch.as_tensor, (matrix.indptr, matrix.indices, matrix.data.astype(np.float32)))
         return torch.sparse_csr_tensor(rows, columns, values, size=matrix.shape).to(device)
 
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """The operators of message passing over a set of edges; None stands for the identity."""
+    """The operators of message passing over a set of edges, the identity for self-loops alone."""
 
-    gcn: Matrix | None  # D^-1/2 (A + I) D^-1/2
-    mean: Matrix | None  # D^-1 A, rows of nodes without neighbours 0
+    gcn: Operator  # D^-1/2 (A + I) D^-1/2
+    mean: Operator  # D^-1 A, rows of nodes without neighbours 0
     source: torch.Tensor  # edges of attention in both directions, with one loop per node
     target: torch.Tensor
 
@@ -69,7 +61,7 @@ def messages(graph: StudyGraph, device: torch.device, edges: str) -> Messages:
     loops = np.arange(graph.n)
     if edges == SELF_LOOPS:
         nodes = torch.as_tensor(loops, device=device)
-        return Messages(None, None, nodes, nodes)
+        return Messages(lambda x: x, lambda x: x, nodes, nodes)
     rows, columns = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
     adjacency = csr_array((np.ones(len(rows)), (rows, columns)), shape=(graph.n, graph.n))
     degree = np.bincount(rows, minlength=graph.n)
@@ -77,18 +69,12 @@ def messages(graph: StudyGraph, device: torch.device, edges: str) -> Messages:
     inverse = csr_array((1 / np.maximum(degree, 1), (loops, loops)), shape=adjacency.shape)
     with_loops = csr_array(adjacency + csr_array((np.ones(graph.n), (loops, loops)), shape=adjacency.shape))
     source, target = (torch.as_tensor(np.concatenate([end, loops]), device=device) for end in (columns, rows))
-    return Messages(
-        Matrix.of(csr_array(root @ with_loops @ root), device),
-        Matrix.of(csr_array(inverse @ adjacency), device),
-        source,
-        target,
-    )
+    gcn, mean = (_operator(csr_array(one), device) for one in (root @ with_loops @ root, inverse @ adjacency))
+    return Messages(gcn, mean, source, target)
 
 
 @dataclass(eq=False)
 class OnDevice:
-    """A graph on a device, ready for training."""
-
     graph: StudyGraph
     device: torch.device
     features: torch.Tensor
@@ -98,11 +84,7 @@ class OnDevice:
 
     @classmethod
     def of(cls, graph: StudyGraph, device: torch.device, **more: Any) -> Self:
-        """Put features, labels and splits on the device."""
-
-        def put(array: np.ndarray) -> torch.Tensor:
-            return torch.as_tensor(np.ascontiguousarray(array), device=device)
-
+        put = partial(torch.tensor, device=device)
         splits = {name: put(nodes) for name, nodes in graph.splits.items()}
         return cls(graph, device, put(graph.features), put(graph.labels), splits, **more)
 
@@ -115,8 +97,6 @@ class OnDevice:
 
 @dataclass(eq=False, kw_only=True)
 class Structure(OnDevice):
-    """The same with what the study's measures need."""
-
     strat: Stratification  # the hops of the contrasts
     pairs: dict[int, np.ndarray]  # hop -> (pairs, 2), a sample where there are many
     banded: Stratification  # the hops whose energies per band are computed
@@ -126,8 +106,7 @@ class Structure(OnDevice):
 def structure_of(graph: StudyGraph, protocol: Protocol, device: torch.device, folder: Path | None = None) -> Structure:
     """Put a graph on a device; eigenvectors are kept in a folder, so that other processes need not compute them."""
     strat = Stratification(edges=graph.edges, n_nodes=graph.n, hops=max(HOPS))
-    hops = list(HOPS) if graph.n <= protocol.band_nodes else [1]
-    hops = [hop for hop in hops if hop in strat.hops]
+    hops = [hop for hop in HOPS if hop in strat.hops and (hop == 1 or graph.n <= protocol.band_nodes)]
     banded = Stratification(edges=graph.edges, n_nodes=graph.n, hops=hops, keep=(), cache=folder)
     rng = np.random.default_rng([protocol.seed, 1])
     pairs = {}

@@ -6,6 +6,7 @@ Runs share no weights, and Adam works weight by weight, so that training them to
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import torch
@@ -19,11 +20,13 @@ from reproduction.studies.models.networks import Network
 from reproduction.studies.models.protocol import MESSAGES, SELF_LOOPS, WITHOUT_MESSAGES, Protocol, Recipe
 from reproduction.studies.models.structure import Messages, OnDevice, Structure
 
+Runs = Sequence[tuple[Recipe, int]]  # recipe and seed of each
+After = Callable[[int, Network], None]
+Over = Callable[[int], Messages]
+
 
 @dataclass(frozen=True)
 class Unit:
-    """What is trained together: all recipes and seeds of one configuration."""
-
     graph: str
     architecture: str
     depth: int
@@ -36,31 +39,26 @@ class Unit:
 
     @property
     def evaluated(self) -> tuple[str, ...]:
-        """The edges its states are measured with."""
-        if self.architecture in WITHOUT_MESSAGES or self.trained == SELF_LOOPS:
-            return (SELF_LOOPS,)
-        return (MESSAGES, SELF_LOOPS)
+        alone = self.architecture in WITHOUT_MESSAGES or self.trained == SELF_LOOPS
+        return (SELF_LOOPS,) if alone else (MESSAGES, SELF_LOOPS)
 
 
 def units(protocol: Protocol) -> list[Unit]:
     """Every unit of a protocol, the longest first: deep networks on large graphs finish before the time is up."""
     found = []
-    for spec in protocol.graphs:
-        for architecture in protocol.architectures:
-            found += [Unit(spec.name, architecture, depth, MESSAGES) for depth in protocol.depths]
-            if architecture not in WITHOUT_MESSAGES:
-                found += [Unit(spec.name, architecture, depth, SELF_LOOPS) for depth in protocol.control_depths]
+    for spec, architecture in product(protocol.graphs, protocol.architectures):
+        found += [Unit(spec.name, architecture, depth, MESSAGES) for depth in protocol.depths]
+        if architecture not in WITHOUT_MESSAGES:
+            found += [Unit(spec.name, architecture, depth, SELF_LOOPS) for depth in protocol.control_depths]
     return sorted(found, key=lambda unit: -unit.depth)
 
 
 def runs_of(protocol: Protocol, unit: Unit) -> list[tuple[Recipe, int]]:
-    """Recipe and seed of each run of a unit."""
     seeds = protocol.seeds if unit.trained == MESSAGES else protocol.control_seeds
     return [(recipe, seed) for recipe in protocol.recipes for seed in range(seeds)]
 
 
 def run_unit(unit: Unit, structure: Structure, protocol: Protocol) -> Arrays:
-    """Train a unit's runs, score them, and measure their states."""
     runs = runs_of(protocol, unit)
     network = fit(unit, structure, protocol, runs)
     with torch.no_grad():
@@ -83,9 +81,9 @@ def fit(
     unit: Unit,
     structure: OnDevice,
     protocol: Protocol,
-    runs: Sequence[tuple[Recipe, int]],
-    after: Callable[[int, Network], None] = lambda epoch, network: None,
-    over: Callable[[int], Messages] | None = None,
+    runs: Runs,
+    after: After | None = None,
+    over: Over | None = None,
 ) -> Network:
     """Train with Adam on all training nodes for a fixed number of epochs; the last weights stay.
 
@@ -107,14 +105,15 @@ def fit(
     for epoch in range(protocol.epochs):
         network.training = True
         optimizer.zero_grad(set_to_none=True)
-        edges = always if over is None else over(epoch)
-        losses(network(structure.features, edges)[-1], structure, "train").sum().backward()
+        outputs = network(structure.features, always if over is None else over(epoch))[-1]
+        losses(outputs, structure, "train").sum().backward()
         with torch.no_grad():
             slopes = [weight.grad for weight in weights if weight.grad is not None]
             torch._foreach_addcmul_(slopes, weights, decays)
         optimizer.step()
         network.training = False
-        after(epoch, network)
+        if after is not None:
+            after(epoch, network)
     return network
 
 
