@@ -20,6 +20,22 @@ ZERO = SPACE == 0
 AXES = SimpleNamespace(eigenvalue=VALUE, eigenspace=SPACE, multiplicity=SIZE, is_zero=ZERO, complete=True)
 
 
+def test_levels_have_the_coordinates_of_their_groups():
+    wanted = {
+        "component": {"eigenvalue": VALUE, "eigenspace": SPACE, "multiplicity": SIZE, "is_zero": ZERO},
+        "eigenspace": {
+            "eigenvalue": [[0, 1, 2, 3], [0, 4, NAN, NAN]],
+            "eigenspace": [[0, 1, 2, 3], [0, 1, -1, -1]],
+            "multiplicity": [[1, 1, 2, 1], [2, 2, 0, 0]],
+        },
+        "band": {"band_lower": [[1, 2], [NAN, 4]], "band_upper": [[1, 3], [NAN, 4]], "band_size": [[1, 3], [0, 2]]},
+    }
+    for level, arrays in wanted.items():
+        found = levels.level_coordinates(AXES, *levels.level_groups(AXES, level, 2), level)
+        for name, values in arrays.items():
+            np.testing.assert_array_equal(found[name][1], values, err_msg=f"{level} {name}")
+
+
 @pytest.mark.parametrize("bands", [0, -1, True, 2.0, "4", None, 2**16 + 1])
 def test_numbers_of_bands_are_checked(bands):
     with pytest.raises(OptionError, match="bands="):
@@ -29,6 +45,14 @@ def test_numbers_of_bands_are_checked(bands):
 def test_one_band_and_the_most_are_fine():
     assert levels.level_groups(AXES, "band", 1)[1] == 1
     assert levels.level_groups(AXES, "band", np.int64(2**16))[1] == 2**16
+
+
+def test_eigenspaces_count_from_zero_among_those_present():
+    """A cut spectrum keeps the numbers of the whole one; as groups they begin at 0."""
+    spaces = np.array([[3, 4, 4, 7], [0, 2, -1, -1]])
+    cut = SimpleNamespace(eigenspace=spaces, multiplicity=np.ones_like(spaces), is_zero=spaces == 0)
+    groups, count = levels.level_groups(cut, "eigenspace")
+    assert (groups.tolist(), count) == ([[0, 1, 1, 2], [0, 1, -1, -1]], 3)
 
 
 def test_a_cut_spectrum_has_no_bands():
