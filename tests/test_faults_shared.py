@@ -131,6 +131,14 @@ def test_a_damaged_log_gives_no_wrong_number(tmp_path):
             except ResultError:
                 continue
             assert found["magnitude"].identical(good["magnitude"]), (path, what)
+    for name in ("magnitude", "status"):
+        lost = next(path for path in (log / name).iterdir() if not path.name.startswith("."))
+        data = lost.read_bytes()
+        lost.unlink()
+        with pytest.raises(ResultError, match="damaged"):
+            st.open(log)
+        lost.write_bytes(data)
+    assert st.open(log).identical(good)
 
 
 # ---- the clock
