@@ -1,4 +1,4 @@
-"""The algorithms one by one: small examples by hand, degenerate inputs, options, and where each is undefined."""
+"""The algorithms one by one: degenerate inputs, options, and where each is undefined (numbers: test_operators)."""
 
 import json
 
@@ -14,56 +14,6 @@ from spectrata.errors import OptionError
 from strategies import DEFAULT, case_of, cases, cases_with_signals, run
 
 PATH = case_of(nx.path_graph(3))
-
-
-def of(ds, algorithm, hop=1):
-    return ds["magnitude"].loc[algorithm, hop].values
-
-
-# --- by hand ------------------------------------------------------------------------------------------------
-
-
-def test_a_path_of_three_by_hand():
-    """g = (1, 2); u = 1/sqrt 3, (1, 0, -1)/sqrt 2, (1, -2, 1)/sqrt 6 with lam = 0, 1, 3."""
-    ds = run(PATH, [0.0, 1.0, 3.0])
-    two, three, six = np.sqrt([2, 3, 6])
-    assert_allclose(of(ds, "gft"), [4 / three, 3 / two, 1 / six], rtol=1e-12)
-    assert_allclose(of(ds, "apprx_ls"), [0, np.sqrt(5 / 2), np.sqrt(9 / 6 + 36 / 6) / 3], atol=1e-12)
-    # f = (1, 3/2, 2)
-    assert_allclose(of(ds, "in_agg"), [4.5 / three, 1 / two, 0], atol=1e-12)
-    assert_allclose(of(ds, "adj_diff"), [3 / two, 3 / two, 9 / six / three], rtol=1e-12)
-    assert_allclose(ds["gradient_norm"].loc[1], np.sqrt(5))
-
-
-def test_orientations_by_hand():
-    """Index: f(0) - f(1) = 1, f(1) - f(2) = 2, so that f = (5, 2, -4)/3 up to a constant, as -s."""
-    ds = run(PATH, [0.0, 1.0, 3.0], orientation="index")
-    assert_allclose(of(ds, "apprx_ls"), [0, 3 / np.sqrt(2), 1 / np.sqrt(6)], atol=1e-12)
-    swapped = run(PATH, [1.0, 0.0, 2.0], orientation="index")  # the flow 1, 2 again: signs are lost
-    assert_allclose(of(swapped, "apprx_ls"), of(ds, "apprx_ls"), atol=1e-12)
-
-
-def test_scalings_by_hand():
-    ds = run(PATH, [0.0, 1.0, 3.0], "adj_diff", scaling="eigenvalue")
-    assert_allclose(of(ds, "adj_diff"), [np.nan, 3 / np.sqrt(2), 9 / np.sqrt(6) / 3], rtol=1e-12)
-    assert ds["status"].loc["adj_diff", 1].item() == "undefined at zero eigenvalues"
-
-
-def test_angular_gradients_by_hand():
-    """Right angles give sqrt(1/2), opposite vectors 1, and lengths play no part."""
-    ds = run(PATH, [[3.0, 0], [0, 0.1], [0, -7]], "gft")
-    assert ds.attrs["metric"] == "angular"
-    assert_allclose(ds["gradient_norm"], [np.sqrt(0.5 + 1), np.sqrt(0.5)], rtol=1e-15)
-    plain = run(PATH, [[3.0, 0], [0, 4], [0, 4]], "gft", metric="euclidean")
-    assert_allclose(plain["gradient_norm"], [5, 5], rtol=1e-15)
-
-
-def test_gft_of_zero_components_is_the_parts_sum():
-    graph = nx.disjoint_union(nx.path_graph(4), nx.empty_graph(1))
-    ds = run(case_of(graph), [1.0, 2.0, 3.0, 6.0, -5.0], "gft")
-    assert_allclose(of(ds, "gft")[:2], [12 / 2, 5], rtol=1e-12)
-    # At K = 3 nodes 0 and 3 are joined and 1, 2 and 4 stand alone, numbered by their first nodes.
-    assert_allclose(of(ds, "gft", 3), [7 / np.sqrt(2), 2, 3, 5, 5 / np.sqrt(2)], rtol=1e-12)
 
 
 # --- degenerate inputs --------------------------------------------------------------------------------------

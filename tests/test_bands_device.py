@@ -65,24 +65,18 @@ def assert_same(found, expected, slack=1e-6):
     assert found.attrs["graph_hash"] == expected.attrs["graph_hash"]
 
 
-@pytest.mark.parametrize(("laplacian", "weighted"), [("combinatorial", False), ("random_walk", True)])
-def test_bands_on_the_device_are_those_on_the_processor(cupy, laplacian, weighted):
-    matrix = random_matrix(weighted=weighted)
-    signal = np.random.default_rng(1).standard_normal((2, 300, 3))
-    asked = {"bands": np.array([0, 0.53, 2.1, 5.3]), "steps": 12, "laplacian": laplacian, "weights": weighted}
-    expected = calls.band_spectra(matrix, signal, **asked)
-    assert_same(calls.band_spectra(matrix, signal, device=CUPY, **asked), expected)
+ON_BOTH = {
+    "two snapshots": ((2, 300, 3), {}),
+    "weights": ((2, 300, 3), {"laplacian": "random_walk", "weights": True}),
+    "more columns than a block holds": ((300, 40), {"steps": 10, "algorithms": "gft"}),
+    "hops made in main memory": ((300, 3), {"bands": np.array([0, 5, 20, 100.0]), "hops": 2, "algorithms": "gft"}),
+}
 
 
-def test_more_columns_than_a_block_holds(cupy):
-    matrix, signal = random_matrix(), np.random.default_rng(1).standard_normal((300, 40))
-    asked = {"bands": np.array([0, 0.53, 2.1, 5.3]), "steps": 10, "algorithms": "gft"}
-    assert_same(calls.band_spectra(matrix, signal, device=CUPY, **asked), calls.band_spectra(matrix, signal, **asked))
-
-
-def test_hops_beyond_one_are_made_in_main_memory_and_worked_on_the_device(cupy):
-    matrix, signal = random_matrix(), np.random.default_rng(1).standard_normal((300, 3))
-    asked = {"bands": np.array([0, 5, 20, 100.0]), "steps": 12, "hops": 2, "algorithms": "gft"}
+@pytest.mark.parametrize(("shape", "more"), ON_BOTH.values(), ids=ON_BOTH)
+def test_bands_on_the_device_are_those_on_the_processor(cupy, shape, more):
+    asked = {"bands": np.array([0, 0.53, 2.1, 5.3]), "steps": 12, "weights": False} | more
+    matrix, signal = random_matrix(weighted=asked["weights"]), np.random.default_rng(1).standard_normal(shape)
     assert_same(calls.band_spectra(matrix, signal, device=CUPY, **asked), calls.band_spectra(matrix, signal, **asked))
 
 

@@ -84,32 +84,14 @@ def change_weight(graph, signal, options):
     graph.edges[next(iter(graph.edges))]["w"] *= 3.0
 
 
-def drop_weights(graph, signal, options):
-    options["weights"] = False
+def option(name, **given):
+    """A change of the call, by its name."""
 
+    def change(graph, signal, options):
+        options.update(given)
 
-def change_metric(graph, signal, options):
-    options["metric"] = "euclidean"
-
-
-def change_laplacian(graph, signal, options):
-    options["laplacian"] = "random_walk"
-
-
-def add_loops(graph, signal, options):
-    options |= {"laplacian": "random_walk", "self_loops": True}
-
-
-def change_rule(graph, signal, options):
-    options["hop_weights"] = "product"
-
-
-def change_orientation(graph, signal, options):
-    options["orientation"] = "index"
-
-
-def cut_spectrum(graph, signal, options):
-    options["n_eigs"] = 5
+    change.__name__ = name
+    return change
 
 
 IN_PLACE = [
@@ -117,8 +99,14 @@ IN_PLACE = [
     drop_column, change_weight,
 ]  # fmt: skip
 IN_OPTIONS = [
-    drop_weights, change_metric, change_laplacian, add_loops, change_rule, change_orientation, cut_spectrum,
-]  # fmt: skip
+    change_rule := option("change_rule", hop_weights="product"),
+    option("drop_weights", weights=False),
+    option("change_metric", metric="euclidean"),
+    option("change_laplacian", laplacian="random_walk"),
+    option("add_loops", laplacian="random_walk", self_loops=True),
+    option("change_orientation", orientation="index"),
+    option("cut_spectrum", n_eigs=5),
+]
 OF_GRAPH = [drop_edge, add_edge, rename_nodes, change_weight, change_rule]
 
 

@@ -68,24 +68,6 @@ def rows_of_columns(text):
     return [line for line in text.splitlines() if line.split()[:1] in (["noise"], ["other"])]
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["profile", "karate.txt", "table.csv", "noise"], "write --column noise"),
-    (["profile", "karate.txt", "table.csv", "--colum", "noise"], "Possible options: --column, "),
-    (["profile", "karate.txt"], "The signal is missing: give a file"),
-    (["profile"], "Give a graph and a signal"),
-    (["profile", "members.csv", "friends.csv"], "are the two files swapped?"),
-    (["profile", "friends.csv", "comma.csv"], "write decimals with a point, as in 0.5."),
-])  # fmt: skip
-def test_slips_are_answered_in_one_sentence(karate, words, said):
-    write_tables(karate)
-    Path("friends.csv").write_text("source;target\nann;bob\nbob;cem\ncem;ann\n")
-    Path("members.csv").write_text("person;age;team\nann;31;x\nbob;35;x\ncem;33;y\n")
-    Path("comma.csv").write_text("person;age\nann;0,5\nbob;1,5\ncem;2,5\n")
-    result = run(*words)
-    assert result.exit_code == 2
-    assert said in result.stderr
-
-
 def test_local_and_agree(karate):
     write_tables(karate)
     local = run("local", "karate.txt", "table.csv", "--column", "officer", "-o", "out")

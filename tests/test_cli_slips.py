@@ -25,6 +25,7 @@ def friends(karate):
     ]
     Path("people.csv").write_text("person,opinion,age,dep,Favourite team,nick\n" + "".join(rows))
     Path("extra.csv").write_text(Path("people.csv").read_text() + "zoe,1.0,20,eng,a,xzoe\n")
+    Path("comma.csv").write_text("person;x\n" + "".join(f"p{at:02d};{at},5\n" for at in range(60)))
     Path("gaps.csv").write_text(
         "person,dep\n" + "".join(f"{one},{'ab'[at % 2] * (at > 5)}\n" for at, one in enumerate(names))
     )
@@ -89,7 +90,6 @@ def test_several_columns_are_tested_as_labels(friends):
     (["profile", "friends.csv", "comma.csv", "--labels"], "leave out --labels"),
 ])  # fmt: skip
 def test_measured_numbers_are_no_labels(friends, words, advice):
-    Path("comma.csv").write_text("person;x\n" + "".join(f"p{at:02d};{at},5\n" for at in range(60)))
     done = run(*words)
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
     assert "The labels are measured numbers (" in done.stderr
@@ -113,6 +113,11 @@ def test_labels_that_may_be_no_classes_are_noted(friends):
 
 
 @pytest.mark.parametrize(("words", "said"), [
+    (["profile", "friends.csv", "people.csv", "opinion"], "write --column opinion"),
+    (["profile", "friends.csv", "people.csv", "--colum", "opinion"], "Possible options: --column, "),
+    (["profile", "friends.csv"], "The signal is missing: give a file"),
+    (["profile"], "Give a graph and a signal"),
+    (["profile", "friends.csv", "comma.csv"], "write decimals with a point, as in 0.5."),
     (["profile", "friends.csv", "people.csv", "--column", "Favourite", "team"],
      'quote a value with blanks, as in --column "Favourite team".'),
     (["profile", "friends.csv", "people.csv", "--report", "mine.html"],

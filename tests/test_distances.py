@@ -83,17 +83,6 @@ def test_spectra_of_bins_are_those_of_the_graphs_they_join(tmp_path):
     np.testing.assert_array_equal(st.spectra(only, signal)["magnitude"], found["magnitude"].isel(hop=[1]))
 
 
-def test_bins_share_no_cached_basis(tmp_path):
-    """The pairs of both, in order of their bins, are the same; the bins end at others of them."""
-    points = np.array([[0.0], [1.0], [-2.0]])
-    found = [st.Stratification.from_positions(points, bins, cache=tmp_path) for bins in ([0, 1, 3], [0, 2, 3])]
-    for strat in found:
-        for hop in strat.hops:
-            strat.basis(hop)
-    assert found[0].strata.rule != found[1].strata.rule
-    assert len(list(tmp_path.glob("*.npz"))) == 4
-
-
 def test_random_orientations_and_ensembles_count_bins_from_one():
     points, signal = np.arange(9.0)[:, None], np.random.default_rng(0).normal(size=9)
     strat = st.Stratification.from_positions(points, [0, 1, 2])

@@ -1,4 +1,4 @@
-"""ENS: weights, presets, members that are NaN, and numbers by hand."""
+"""ENS: weights, presets, members that are NaN, and numbers against Algorithm 6."""
 
 import networkx as nx
 import numpy as np
@@ -8,57 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
 from paper_graph import EDGES, SIGNAL, N
-from spectrata.core.algorithms.ens import ens, ens_raw, member_weights, unit_norm
-from spectrata.core.hop import Output
+from spectrata.core.algorithms.ens import member_weights
 from spectrata.errors import OptionError
 from strategies import Case, case_of, cases_with_signals, run, sorted_edges
 
 PAPER = Case(sorted_edges(EDGES), N)
 MEMBERS = ("apprx_ls", "in_agg", "adj_diff", "ln_vx")
 PATH = case_of(nx.path_graph(3))
-
-
-# --- by hand ------------------------------------------------------------------------------------------------
-
-
-NAN = np.nan
-
-
-@pytest.mark.parametrize(
-    ("members", "weights", "unit", "raw"),
-    [
-        (
-            {"apprx_ls": [3, 4], "in_agg": [0, 2]},
-            {"apprx_ls": 0.25, "in_agg": 0.75, "ln_vx": 0},
-            [0.15, 0.95],
-            [0.75, 2.5],
-        ),
-        ({"apprx_ls": [3, 4], "in_agg": [0, 2]}, {"apprx_ls": 1, "in_agg": 3}, [0.6, 3.8], [3, 10]),
-        (
-            {"adj_diff": [NAN, 3, 4], "ln_vx": [2, 1, 2]},  # reweighted component by component
-            {"adj_diff": 0.75, "ln_vx": 0.25},
-            [2 / 3, 0.75 * 0.6 + 0.25 / 3, 0.75 * 0.8 + 0.5 / 3],
-            [2, 2.5, 3.5],
-        ),
-        ({"adj_diff": [NAN, 0], "ln_vx": [NAN, 0]}, {"adj_diff": 0.5, "ln_vx": 0.5}, [NAN, 0], [NAN, 0]),
-        (
-            {"adj_diff": [3, 4]},
-            {"adj_diff": 2, "ln_vx": 0},
-            [1.2, 1.6],
-            [6, 8],
-        ),  # a member without weight is not needed
-        ({"adj_diff": [[3, 4], [30, 40]]}, {"adj_diff": 1}, [[0.6, 0.8]] * 2, [[3, 4], [30, 40]]),  # two snapshots
-    ],
-)
-def test_by_hand(members, weights, unit, raw):
-    given = {name: Output(np.atleast_2d(np.array(rows, dtype=float))) for name, rows in members.items()}
-    assert_allclose(ens(given, weights).magnitude, np.atleast_2d(unit), rtol=1e-15)
-    assert_allclose(ens_raw(given, weights).magnitude, np.atleast_2d(raw), rtol=1e-15)
-
-
-def test_unit_norm_leaves_out_what_is_undefined():
-    found = unit_norm(np.array([[3.0, np.nan, 4.0], [0.0, 0.0, 0.0], [np.nan] * 3]))
-    assert_allclose(found, [[0.6, np.nan, 0.8], [0, 0, 0], [np.nan] * 3], rtol=1e-12)
 
 
 # --- weights ------------------------------------------------------------------------------------------------

@@ -181,27 +181,6 @@ class TestMarkup:
         nx.write_graphml(nx.karate_club_graph(), path)
         assert read_graph(path).weighted
 
-    @pytest.mark.parametrize(
-        ("content", "words"),
-        [
-            ('<?xml version="1.0"?>\n<!doctype g SYSTEM "file:///etc/passwd"><graphml/>', "DOCTYPE"),
-            ("<graphml>\n<graph>\n", "line 3: the XML is damaged"),
-            ("<graphml/>", "0 graphs"),
-            ("<graphml><graph/><graph/></graphml>", "2 graphs"),
-            ("<graphml><graph><hyperedge/></graph></graphml>", "hyperedges"),
-            ('<graphml><graph><node id="a"/><edge source="a" target="b"/></graph></graphml>', "edge 1 .*'b'"),
-            ('<graphml><graph><node id="a"/><node id="a"/></graph></graphml>', "'a' occurs twice"),
-            (
-                '<graphml><graph edgedefault="undirected"><node id="a"/><node id="b"/>'
-                '<edge source="a" target="b" directed="true"/></graph></graphml>',
-                "directed=true edge found in undirected graph",
-            ),
-        ],
-    )
-    def test_graphml_refused(self, write, content: str, words: str) -> None:
-        with pytest.raises(FileFormatError, match=words):
-            read_graph(write("g.graphml", content))
-
     def test_graphml_in_utf16_is_refused(self, write) -> None:
         with pytest.raises(FileFormatError, match="UTF-8"):
             read_graph(write("g.graphml", '<!DOCTYPE g [<!ENTITY a "b">]><graphml/>'.encode("utf-16")))
@@ -228,20 +207,6 @@ class TestMarkup:
         with pytest.raises(DirectedGraphError):
             as_graph(path)
 
-    @pytest.mark.parametrize(
-        ("content", "words"),
-        [
-            ("<gexf/>", "0 graphs"),
-            (
-                '<gexf><graph><nodes><node id="a"/></nodes><edges><edge source="a" target="b"/></edges></graph></gexf>',
-                "'b'",
-            ),
-        ],
-    )
-    def test_gexf_refused(self, write, content: str, words: str) -> None:
-        with pytest.raises(FileFormatError, match=words):
-            read_graph(write("g.gexf", content))
-
     def test_gml_of_networkx(self, tmp_path: Path) -> None:
         path = tmp_path / "karate.gml"
         graph = nx.relabel_nodes(KARATE, lambda i: f"Zoë & node {i}")
@@ -263,45 +228,58 @@ class TestMarkup:
         assert graph.edges.tolist() == [[0, 1], [1, 2]]
         assert read_graph(write("g.gml", text.replace("value 1 ", "value 3 "))).weighted
 
-    @pytest.mark.parametrize(
-        ("content", "words"),
-        [
-            ("graph [\n node [ id 0 ]\n", r"damaged \(expected '\]', found EOF"),
-            ("graph [\n node [ id 0 ] ]\n]", "expected EOF"),
-            ("graph [ node [ id @ ] ]", "cannot tokenize"),
-            ('graph [ node [ id 0 label "a ] ]', "damaged"),
-            ("graph graph", "damaged"),
-            ("version 1", "no graph"),
-            ("graph [ node [ id 0 ] edge [ source 0 target 1 ] ]", "undefined target 1"),
-            ("graph [ node [ id 0 ] node [ id 0 ] ]", "duplicated"),
-            ("graph [ node [ label 0 ] node [ label 1 ] ]", "no 'id'"),
-        ],
-    )
-    def test_gml_refused(self, write, content: str, words: str) -> None:
-        with pytest.raises(FileFormatError, match=words):
-            read_graph(write("g.gml", content))
+
+DAMAGED = {
+    "graphml": [
+        ('<?xml version="1.0"?>\n<!doctype g SYSTEM "file:///etc/passwd"><graphml/>', "DOCTYPE"),
+        ("<graphml>\n<graph>\n", "line 3: the XML is damaged"),
+        ("<graphml/>", "0 graphs"),
+        ("<graphml><graph/><graph/></graphml>", "2 graphs"),
+        ("<graphml><graph><hyperedge/></graph></graphml>", "hyperedges"),
+        ('<graphml><graph><node id="a"/><edge source="a" target="b"/></graph></graphml>', "edge 1 .*'b'"),
+        ('<graphml><graph><node id="a"/><node id="a"/></graph></graphml>', "'a' occurs twice"),
+        (
+            '<graphml><graph edgedefault="undirected"><node id="a"/><node id="b"/>'
+            '<edge source="a" target="b" directed="true"/></graph></graphml>',
+            "directed=true edge found in undirected graph",
+        ),
+    ],
+    "gexf": [
+        ("<gexf/>", "0 graphs"),
+        (
+            '<gexf><graph><nodes><node id="a"/></nodes><edges><edge source="a" target="b"/></edges></graph></gexf>',
+            "'b'",
+        ),
+    ],
+    "gml": [
+        ("graph [\n node [ id 0 ]\n", r"damaged \(expected '\]', found EOF"),
+        ("graph [\n node [ id 0 ] ]\n]", "expected EOF"),
+        ("graph [ node [ id @ ] ]", "cannot tokenize"),
+        ('graph [ node [ id 0 label "a ] ]', "damaged"),
+        ("graph graph", "damaged"),
+        ("version 1", "no graph"),
+        ("graph [ node [ id 0 ] edge [ source 0 target 1 ] ]", "undefined target 1"),
+        ("graph [ node [ id 0 ] node [ id 0 ] ]", "duplicated"),
+        ("graph [ node [ label 0 ] node [ label 1 ] ]", "no 'id'"),
+    ],
+    "mtx": [
+        ("3 3 1\n1 2 1\n", "Not a Matrix Market file"),
+        ("%%MatrixMarket matrix coordinate real general\n", "Premature EOF"),
+        ("%%MatrixMarket matrix coordinate real general\n3 4 1\n1 2 1\n", "square"),
+        ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 9 1\n", "damaged"),
+        ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 x 1\n", "damaged"),
+        ("%%MatrixMarket matrix array real general\n999999 999999\n1\n", "more than the file"),
+        ("%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 1 1\n", "complex"),
+    ],
+}
 
 
-class TestMatrixMarket:
-    def test_pattern(self, write) -> None:
-        text = "%%MatrixMarket matrix coordinate pattern symmetric\n% c\n3 3 2\n2 1\n3 2\n"
-        assert as_graph(write("g.mtx", text)).edges.tolist() == [[0, 1], [1, 2]]
-
-    @pytest.mark.parametrize(
-        ("content", "words"),
-        [
-            ("3 3 1\n1 2 1\n", "Not a Matrix Market file"),
-            ("%%MatrixMarket matrix coordinate real general\n", "Premature EOF"),
-            ("%%MatrixMarket matrix coordinate real general\n3 4 1\n1 2 1\n", "square"),
-            ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 9 1\n", "damaged"),
-            ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 x 1\n", "damaged"),
-            ("%%MatrixMarket matrix array real general\n999999 999999\n1\n", "more than the file"),
-            ("%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 1 1\n", "complex"),
-        ],
-    )
-    def test_refused(self, write, content: str, words: str) -> None:
-        with pytest.raises(FileFormatError, match=words):
-            read_graph(write("g.mtx", content))
+@pytest.mark.parametrize(
+    ("ending", "content", "words"), [(ending, *row) for ending, rows in DAMAGED.items() for row in rows]
+)
+def test_damaged_markup_and_matrices_are_refused(write, ending: str, content: str, words: str) -> None:
+    with pytest.raises(FileFormatError, match=words):
+        read_graph(write(f"g.{ending}", content))
 
 
 class TestArchives:

@@ -1,4 +1,4 @@
-"""A matrix in compressed rows, or a long list of edges, has the rows of the same edges in any other form."""
+"""A matrix in compressed rows has the rows of the same edges in any other form."""
 
 import numpy as np
 import pytest
@@ -39,15 +39,6 @@ def test_rows_of_a_matrix_are_its_own(weighted, index):
     assert matrix.indices.flags.writeable
     assert matrix.indptr.flags.writeable
     assert not graph.indices.flags.writeable
-
-
-def test_lists_of_edges_in_any_order_have_the_same_rows():
-    matrix = matrix_of()
-    pairs = np.argwhere(np.triu(matrix.toarray()))
-    for edges in (pairs, np.vstack([pairs, pairs[:, ::-1]])):
-        graph = as_graph(edges=np.random.default_rng(0).permutation(edges))
-        np.testing.assert_array_equal(graph.indptr, matrix.indptr)
-        np.testing.assert_array_equal(graph.indices, matrix.indices)
 
 
 def test_matrices_that_are_not_canonical():

@@ -196,25 +196,3 @@ def test_pairs(way, case):
     for hop in range(1, len(counts)):
         pairs = searches.pairs_at(found, hop, int(counts[hop]))
         assert_array_equal(pairs, np.argwhere(upper == hop))
-
-
-def test_pairs_of_two_byte_distances(way):
-    path = np.column_stack([np.arange(299), np.arange(1, 300)])
-    found = searches.hop_distances(*csr(path, 301))
-    assert found.dtype == np.uint16
-    counts = searches.pairs_per_hop(found)
-    assert_array_equal(counts[1:], 300 - np.arange(1, 300))
-    assert_array_equal(searches.pairs_at(found, 299, 1), [[0, 299]])
-
-
-def test_edge_kernels_by_hand(way):
-    """One path of three nodes, numbers small enough for the head."""
-    edges, vectors = np.array([[0, 1], [1, 2]]), np.array([[1.0], [3.0], [-1.0]])
-    weights = np.array([[10.0, 100.0]])
-    for kernel in (edge_sums, plain_kernels):
-        assert_array_equal(kernel.node_sums(edges, weights, 3), [[10, 110, 100]])
-        assert_array_equal(kernel.divergence(edges, weights, 3), [[10, 90, -100]])
-        absolute, squared = kernel.difference_sums(edges, weights, vectors)
-        assert_array_equal(absolute, [[420]])
-        assert_array_equal(squared, [[160_400]])
-        assert_array_equal(kernel.edge_lengths(np.array([[[0.0, 0], [3, 4], [3, 4]]]), edges), [[5, 0]])

@@ -36,7 +36,7 @@ def size(signal, metric):
 
 @every_road
 @cases_times(0.16)
-@given(drawn=cases_with_signals(), metric=metrics, scaling=hs.sampled_from(["unit", "eigenvalue"]))
+@given(drawn=cases_with_signals(), metric=metrics, scaling=hs.sampled_from(["unit", "eigenvalue", "program"]))
 def test_every_road_leads_to_the_same_numbers(road, drawn, metric, scaling):
     case, signal = drawn
     options = options_of(road) | {"metric": metric, "scaling": scaling}

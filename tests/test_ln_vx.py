@@ -187,16 +187,6 @@ def test_gradients_against_finite_differences(monkeypatch, activation, literal):
     assert len(seen) == 2
 
 
-def test_adagrad_step():
-    """Two steps by hand: w -= rate g / (sqrt(sum g^2) + 1e-10)."""
-    weights, squares = np.array([[[1.0, 2.0]]]), np.zeros((1, 1, 2))
-    learning._step(weights, squares, np.array([[[3.0, -0.5]]]), 0.1)
-    np.testing.assert_allclose(weights, [[[0.9, 2.1]]], rtol=1e-9)
-    learning._step(weights, squares, np.array([[[4.0, 0.0]]]), 0.1)
-    np.testing.assert_allclose(weights, [[[0.82, 2.1]]], rtol=1e-9)
-    np.testing.assert_allclose(squares, [[[25.0, 0.25]]], rtol=1e-15)
-
-
 @pytest.mark.parametrize("activation", ["selu", "relu"])
 def test_activations_learn(activation):
     """The error falls, and the weights are those of the activated matrices."""

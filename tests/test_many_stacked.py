@@ -144,20 +144,6 @@ def test_stacked_hops_have_all_that_algorithms_are_written_with():
     assert {*names, "xp", "diagnose", "potential", "gradient"} <= given
 
 
-@pytest.mark.usefixtures("only_stacks")
-def test_ensembles_and_scaling_options():
-    graphs = [nx.gnm_random_graph(20, 45, seed=seed) for seed in range(3)]
-    signals = some_signals(graphs, 2)
-    options = {"algorithms": ("ens", "ens_raw", "adj_diff"), "ens_weights": {"adj_diff": 1.0, "in_agg": 2.0}, "hops": 1}
-    for scaling in ("eigenvalue", "program"):
-        many = calls.spectra_many(list(zip(graphs, signals, strict=True)), scaling=scaling, **options)
-        for row in range(3):
-            one = calls.spectra(graphs[row], signals[row], scaling=scaling, **options)
-            assert (one["multiplicity"] == 1).all()
-            np.testing.assert_allclose(many["magnitude"].isel(graph=row), one["magnitude"], atol=1e-9)
-            np.testing.assert_array_equal(many["status"].isel(graph=row), one["status"])
-
-
 @pytest.mark.parametrize(
     ("options", "stacks"),
     [
@@ -311,17 +297,6 @@ def test_stacked_and_alone_fill_the_same_places(monkeypatch, hops):
         np.testing.assert_allclose(together[name], alone[name], atol=1e-10)
     for name in ("magnitude", "magnitude_error"):
         np.testing.assert_array_equal(together[name].isnull(), alone[name].isnull())
-
-
-def test_weights_of_a_graph_are_read():
-    graph = as_graph(nx.gnm_random_graph(9, 14, seed=1))
-    weighted = replace(graph, weights=np.linspace(0.5, 2.0, graph.n_edges))
-    signal = np.random.default_rng(0).standard_normal(9)
-    ds = st.spectra_many([(weighted, signal), (graph, signal)])
-    for row, given in enumerate((weighted, graph)):
-        one = st.spectra(given, signal)
-        np.testing.assert_allclose(ds["eigenvalue"].values[row], one["eigenvalue"], atol=1e-12)
-        np.testing.assert_allclose(ds["gradient_norm"].values[row], one["gradient_norm"], rtol=1e-12)
 
 
 def test_larger_graphs_are_computed_alone():

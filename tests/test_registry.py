@@ -100,11 +100,6 @@ def test_many_graphs():
     assert (many["state"] == "done").all()
 
 
-def test_bands_refuse_it_by_name():
-    with pytest.raises(OptionError, match=NAME):
-        calls.band_spectra(GRAPH, SIGNAL, algorithms=NAME)
-
-
 def test_gradients():
     import torch
 

@@ -99,13 +99,6 @@ def test_the_rest_has_tests_spectra_and_nodes(club):
     assert rows["rough", "1"] == "less rough than chance"
 
 
-def test_shares_and_eigenvalues_of_the_page_give_r(club):
-    """r is the mean of 1 - eigenvalue, weighted by shares: within the connected stratum of hop 1."""
-    one = rest_of(club)["details"][0]["spectra"][0]
-    r = unpacked(one["share"]).astype(float) @ (1 - unpacked(one["lower"]).astype(float))
-    assert r == pytest.approx(data_of(club)["cell"]["cards"][0]["r"], abs=1e-5)
-
-
 def test_only_its_own_script_may_run(club):
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', club.html)[1]
     assert policy.startswith("default-src 'none'; ")

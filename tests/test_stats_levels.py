@@ -1,4 +1,4 @@
-"""How magnitudes lie along the eigenvalue axis, by hand; and what merged and normalised results are called."""
+"""Which divisions of the eigenvalue axis are accepted, and what merged and normalised results are called."""
 
 from types import SimpleNamespace
 
@@ -20,56 +20,20 @@ ZERO = SPACE == 0
 AXES = SimpleNamespace(eigenvalue=VALUE, eigenspace=SPACE, multiplicity=SIZE, is_zero=ZERO, complete=True)
 
 
-def test_groups_are_added_up_hop_by_hop():
-    values = np.array([[1.0, 2.0, 2.0, 1.0, 5.0], [3.0, 4.0, 5.0, 12.0, NAN]])
-    found = levels.group_reduce(values, SPACE, 4)
-    np.testing.assert_allclose(found, [[1, 2, 5**0.5, 5], [5, 13, NAN, NAN]])
-    np.testing.assert_allclose(levels.group_reduce(values, SPACE, 4, "sum"), [[1, 2, 3, 5], [7, 17, NAN, NAN]])
-    # A hop without any group does not end the work, and a group may begin at any number.
-    empty_first = np.array([[-1] * 5, [1, 1, -1, 2, -1]])
-    np.testing.assert_allclose(levels.group_reduce(values, empty_first, 3), [[NAN] * 3, [NAN, 5, 12]])
-    partly = np.array([[NAN, NAN, 3.0, NAN, NAN]])
-    np.testing.assert_allclose(levels.group_reduce(partly, np.array([[0, 0, 1, 1, 2]]), 3), [[NAN, 3, NAN]])
-
-
-def test_bands_are_equal_counts_of_whole_eigenspaces():
-    assert levels.band_groups(ZERO, SPACE, SIZE, 2).tolist() == [[-1, 0, 1, 1, 1], [-1, -1, 1, 1, -1]]
-    assert levels.band_groups(ZERO, SPACE, SIZE, 1).tolist() == [[-1, 0, 0, 0, 0], [-1, -1, 0, 0, -1]]
-    assert levels.band_groups(ZERO, SPACE, SIZE, 100).max() == 87
-    none = levels.band_groups(
-        np.array([[True, True], [True, False]]), np.array([[0, 0], [0, 1]]), np.array([[2, 2], [1, 1]]), 3
-    )
-    assert none.tolist() == [[-1, -1], [-1, 1]]
-
-
-def test_levels_have_their_groups_and_their_coordinates():
-    for level, count in (("component", 5), ("eigenspace", 4), ("band", 2)):
-        groups, found = levels.level_groups(AXES, level, 2)
-        assert found == count
-        named = levels.level_coordinates(AXES, groups, count, level)
-        arrays = {name: array for name, (_, array) in named.items()}
-        dims = {dims for dims, _ in named.values()}
-        if level == "band":
-            assert dims == {("hop", "band")}
-            assert list(arrays) == ["band_lower", "band_upper", "band_size"]
-            np.testing.assert_array_equal(arrays["band_lower"], [[1, 2], [NAN, 4]])
-            np.testing.assert_array_equal(arrays["band_upper"], [[1, 3], [NAN, 4]])
-            np.testing.assert_array_equal(arrays["band_size"], [[1, 3], [0, 2]])
-            continue
-        assert dims == {("hop", "component")}
-        assert list(arrays) == ["eigenvalue", "eigenspace", "multiplicity", "is_zero"]
-        np.testing.assert_array_equal(arrays["is_zero"], arrays["eigenspace"] == 0)
-        if level == "component":
-            np.testing.assert_array_equal(groups, [[0, 1, 2, 3, 4], [0, 1, 2, 3, -1]])
-            np.testing.assert_array_equal(arrays["eigenvalue"], VALUE)
-            np.testing.assert_array_equal(arrays["eigenspace"], SPACE)
-            np.testing.assert_array_equal(arrays["multiplicity"], SIZE)
-        else:
-            np.testing.assert_array_equal(arrays["eigenvalue"], [[0, 1, 2, 3], [0, 4, NAN, NAN]])
-            np.testing.assert_array_equal(arrays["eigenspace"], [[0, 1, 2, 3], [0, 1, -1, -1]])
-            np.testing.assert_array_equal(arrays["multiplicity"], [[1, 1, 2, 1], [2, 2, 0, 0]])
-    with pytest.raises(OptionError, match="level='parts' is not one of 'component', 'eigenspace', 'band'"):
-        st.calibrate(nx.path_graph(4), range(4), level="parts")
+def test_levels_have_the_coordinates_of_their_groups():
+    wanted = {
+        "component": {"eigenvalue": VALUE, "eigenspace": SPACE, "multiplicity": SIZE, "is_zero": ZERO},
+        "eigenspace": {
+            "eigenvalue": [[0, 1, 2, 3], [0, 4, NAN, NAN]],
+            "eigenspace": [[0, 1, 2, 3], [0, 1, -1, -1]],
+            "multiplicity": [[1, 1, 2, 1], [2, 2, 0, 0]],
+        },
+        "band": {"band_lower": [[1, 2], [NAN, 4]], "band_upper": [[1, 3], [NAN, 4]], "band_size": [[1, 3], [0, 2]]},
+    }
+    for level, arrays in wanted.items():
+        found = levels.level_coordinates(AXES, *levels.level_groups(AXES, level, 2), level)
+        for name, values in arrays.items():
+            np.testing.assert_array_equal(found[name][1], values, err_msg=f"{level} {name}")
 
 
 @pytest.mark.parametrize("bands", [0, -1, True, 2.0, "4", None, 2**16 + 1])
@@ -168,19 +132,3 @@ def test_dropped_zero_components_are_nan_and_said():
     assert not np.isnan(dropped["magnitude"].values[..., ~zero]).any()
     assert (dropped["status"] == "zero components dropped").all()
     assert (ds["status"] == "ok").all()
-
-
-@pytest.mark.parametrize("sizes", [(1e-200, 1.0), (1e200, 1e-200)])
-def test_each_spectrum_has_its_own_size(sizes):
-    plain = st.spectra(GRAPH, np.stack([SIGNAL, SIGNAL]), "gft", hops=2, metric="euclidean")
-    factors = np.array(sizes)[:, None, None]
-    sized = st.spectra(GRAPH, np.stack([SIGNAL, SIGNAL]) * factors, "gft", hops=2, metric="euclidean")
-    np.testing.assert_allclose(
-        st.stats.normalize(sized)["magnitude"], st.stats.normalize(plain)["magnitude"], rtol=1e-9
-    )
-    np.testing.assert_allclose(
-        st.stats.normalize(sized)["magnitude_norm"],
-        st.stats.normalize(plain)["magnitude_norm"] * factors[None, :, :, 0],
-        rtol=1e-9,
-    )
-    np.testing.assert_allclose(st.off_zero(sized), st.off_zero(plain), rtol=1e-9)

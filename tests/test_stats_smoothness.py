@@ -128,14 +128,6 @@ def test_zero_vectors_and_zero_signals_are_nan_not_numbers():
     assert np.isnan(nothing["effective_rank"])
 
 
-def test_neighbours_of_one_direction_do_not_count_in_the_mean_distance():
-    """As it was published: the mean is over neighbours at a positive distance."""
-    vectors = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])  # 0 and 1 point the same way
-    found = st.smoothness(st.Stratification(nx.complete_graph(3)), vectors)
-    assert found["mad"].item() == pytest.approx(1.0)
-    assert found["mad_sum"].item() == pytest.approx(4 / 3)
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("factor", [1, 3, 7, 1e-3])
 def test_rounding_does_not_decide_which_neighbours_are_in_one_direction(dtype, factor):

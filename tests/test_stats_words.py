@@ -38,19 +38,6 @@ def test_a_summary_by_hand(snapshots):
             assert row["peak"] == pytest.approx(ds["eigenvalue"].sel(hop=1).values[1:][energy.argmax()])
 
 
-def test_a_summary_counts_repeated_eigenvalues():
-    ds = st.spectra(nx.complete_bipartite_graph(2, 4), np.arange(6.0), "gft", hops=1)
-    (row,) = st.summary(ds).to_dict("records")
-    assert (row["eigenspaces"], row["ambiguous"]) == (4, 3)
-    three = st.summary(STRAT.spectra(SIGNAL[0], "gft"), bands=3).iloc[0]
-    energy = STRAT.spectra(SIGNAL[0], "gft")["magnitude"].loc["gft", 1].values[1:] ** 2
-    assert three["lowest"] == pytest.approx(energy[:3].sum() / energy.sum())
-    assert three["highest"] == pytest.approx(energy[5:].sum() / energy.sum())
-    nothing = st.summary(STRAT.spectra(np.ones(9), "gft")).iloc[0]
-    assert np.isnan(nothing["peak"])
-    assert np.isnan(nothing["centroid"])
-
-
 # ---- response
 
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 import brute
 import oracle
-from spectrata.core.strata import Strata, Stratum, line_stratum
+from spectrata.core.strata import Strata, line_stratum
 from spectrata.errors import HopError
 from spectrata.inputs.graphs import as_graph
 from strategies import case_of, cases
@@ -73,12 +73,6 @@ def test_reading_strata():
     with pytest.raises(HopError, match="hop 7"):
         strata.at(7)
     assert repr(strata[0]) == "Stratum(hop=1, n_nodes=6, n_edges=5)"
-
-
-def test_line_graph_of_edges_that_do_not_meet():
-    line = line_stratum(Stratum(1, 5, np.array([[0, 1], [2, 4]])))
-    assert line.edges.shape == (0, 2)
-    assert (line.n_parts, line.n_singletons, line.n_line_edges) == (2, 2, 0)
 
 
 # --- hops ---------------------------------------------------------------------------------------------------

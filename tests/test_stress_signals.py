@@ -15,7 +15,6 @@ import spectrata as st
 import spectrata.torch
 from roads import ALL, INCIDENCE, ROADS
 from spectrata.errors import ResultError, SignalValueError
-from spectrata.kernels import edge_sums, threads
 from spectrata.stats.describe.summary import strongest_rows
 from strategies import DEFAULT, Case, assert_near, case_of, run
 
@@ -145,29 +144,6 @@ def test_rows_of_every_size_have_directions():
     assert_allclose(found["mad"], st.smoothness(STRAT, ONE)["mad"], rtol=1e-9)
     pair = np.array([[1e300, 1e-300], [1e300, -1e-300]])
     assert run(Case(np.array([[0, 1]]), 2), pair)["gradient_norm"].item() == pytest.approx(0.0, abs=1e-300)
-
-
-@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e100])
-def test_kernels_give_exact_lengths_at_every_size(scale):
-    """Numpy, compiled and tensors on differences whose squares double precision holds."""
-    rng = np.random.default_rng(1)
-    edges = np.array([(x, y) for x in range(12) for y in range(x)])
-    values = rng.standard_normal((2, 12, 4)) * 10.0 ** rng.uniform(-90, 0, (1, 12, 1)) * scale
-    exact = np.array([[oracle_length(v[x], v[y]) for x, y in edges] for v in values])
-    with pytest.MonkeyPatch.context() as patch:
-        found = [edge_sums.edge_lengths(values, edges)]
-        found.append(edge_sums.edge_lengths(torch.as_tensor(values), torch.as_tensor(edges)).numpy())
-        patch.setattr(threads, "COMPILED_WORK", 0)
-        found.append(edge_sums.edge_lengths(values, edges))
-    for lengths in found:
-        assert_allclose(lengths, exact, rtol=1e-13)
-
-
-def oracle_length(a, b):
-    """The length of a difference, brought to 1 by its largest entry."""
-    difference = a - b
-    largest = np.abs(difference).max()
-    return largest * np.linalg.norm(difference / largest)
 
 
 # --- constant signals, and what gradients pass through ------------------------------------------------------
