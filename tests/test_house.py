@@ -29,15 +29,19 @@ ROOMS = [
 ]
 # Lines that a room may have.
 MOST_LINES = {
-    "kernels": 2559,
-    "inputs": 3500,
-    "results": 1311,
+    "kernels": 2494,
+    "inputs": 3502,
+    "results": 1261,
     "core": 3708,
-    "bands": 2500,
-    "many": 1711,
-    "stats": 7860,
+    "bands": 2494,
+    "many": 1592,
+    "stats": 8063,
+    "plot": 2492,
+    "report": 793,
+    "torch": 3438,
+    "cli": 1902,
 }
-LONGEST = {"stats/verbs/calibrate.py": 490}  # files that are longer than 450 lines, and how long they may be
+LONGEST: dict[str, int] = {}  # files that are longer than 450 lines, and how long they may be
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
 
