@@ -172,3 +172,15 @@ def test_a_column_that_degree_may_explain_is_no_plain_chance(karate):
     Path("t.csv").write_text("node,degree,nearly,noise\n" + "".join(rows))
     text = run("profile", "karate.txt", "t.csv").stdout
     assert "nearly not beyond degree" in " ".join(text.split())
+
+
+def test_the_answer_says_how_many_nodes_have_no_value(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    club = nx.karate_club_graph()
+    Path("g.csv").write_text("".join(f"p{a},p{b}\n" for a, b in club.edges))
+    people = [f"p{node},{'' if node == 3 else node},{node % 5}\n" for node in club]
+    Path("p.csv").write_text("Name,Age,Score\n" + "".join(people))
+    both = run("profile", "g.csv", "p.csv", "--hops", "1", "--draws", "39")
+    assert "Nodes without a value take no part in its tests: 1 of 'Age';" in " ".join(both.stdout.split())
+    one = run("profile", "g.csv", "p.csv", "--column", "Age", "--hops", "1", "--draws", "39")
+    assert "1 of 34 nodes have no value: they take no part;" in " ".join(one.stdout.split())

@@ -260,15 +260,18 @@ def print_answer(found: "Profile", graph: str, signal: str) -> None:
     from spectrata.stats.findings.finding import tables
 
     name, findings = f"{signal} ({how_read(found)})", found.findings
+    missing = found.reading.missing if found.reading is not None else ""
     if found.ranking is not None:
         text(f"{signal}: {len(found.ranking)} columns, each by itself")
         text(describe.graph_line(graph_facts(found.strat, graph)))
+        lines([missing] if missing else [])
         describe.print_ranking(found, found.ranking)
         return
     places = list(dict.fromkeys((one.column, one.snapshot) for one in findings if one.statistic == "r"))
     several = [found.headline(f"snapshot {place[1]}", *place) for place in places] if len(places) > 1 else []
     text("; ".join([name, *several]) if several else found.headline(name, *places[0]))
     text(describe.graph_line(graph_facts(found.strat, graph)))
+    lines([missing] if missing and not several else [])
     if found.reading is not None and found.reading.columns[0].kind in ("directions", "vectors"):
         text("Columns are read as one vector per node; --columns separate tests each.")
     if several and found.reading is not None and found.reading.note:

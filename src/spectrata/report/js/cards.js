@@ -133,7 +133,7 @@ function showLocal(local) {
     key(caption, between("unlike", 0.4), "pale: unlike them");
   }
   const beyond = `beyond chance${DATA.given ? ` and ${DATA.given}` : ""}`, more = differ ? ` (${differ} of them ${differ > 1 ? "differ" : "differs"} from chance, but not beyond ${DATA.given})` : "";
-  make("span", caption, found ? `Full colour: ${beyond} (q at most .05 over all nodes); a larger dot has a larger part in r. ` : `No single node stands out ${beyond} (q at most .05 over all nodes). `);
+  make("span", caption, found ? `Full colour: ${beyond} (q at most .05 over all nodes and columns tested); a larger dot has a larger part in r. ` : `No single node stands out ${beyond} (q at most .05 over all nodes and columns tested). `);
   if (pale.length) make("span", caption, `Pale (${counted(pale.length, "node")}): not shown ${beyond} for this node by itself${more}. A single node has few pairs, so r of all can be clear where single nodes are not.`);
   tips($("local"), nodeWords, () => byWeight(parts));
 }

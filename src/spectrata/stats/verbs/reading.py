@@ -63,6 +63,7 @@ class Reading:
     metric: str = "labels"
     separate: bool = False
     note: str = ""
+    missing: str = ""  # which nodes have no value, in words; the note says it too
     table: Signal | None = None  # the signal with all its columns, which given= may name
 
     @property
@@ -163,7 +164,8 @@ def _noted(reading: Reading) -> Reading:
         some = [f"{count:,} of {shown(str(name))}" for name, count in list(lacking.items())[:LISTED]]
         more = f" and some of {len(lacking) - LISTED} other columns" if len(lacking) > LISTED else ""
         words = f"Nodes without a value take no part in its tests: {', '.join(some)}{more}"
-    return replace(reading, note=f"{reading.note} {words}; hops may lead through them.".strip())
+    words += "; hops may lead through them."
+    return replace(reading, note=f"{reading.note} {words}".strip(), missing=words)
 
 
 def signal_or_table(graph: Any, signal: Any, call: str) -> Any:
