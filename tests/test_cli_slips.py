@@ -184,3 +184,8 @@ def test_the_answer_says_how_many_nodes_have_no_value(tmp_path, monkeypatch):
     assert "Nodes without a value take no part in its tests: 1 of 'Age';" in " ".join(both.stdout.split())
     one = run("profile", "g.csv", "p.csv", "--column", "Age", "--hops", "1", "--draws", "39")
     assert "1 of 34 nodes have no value: they take no part;" in " ".join(one.stdout.split())
+    assert "of an earlier run" not in both.stdout
+    run("profile", "g.csv", "p.csv", "--column", "Score", "--hops", "1", "--draws", "39", "--report")
+    again = run("profile", "g.csv", "p.csv", "--column", "Age", "--hops", "1", "--draws", "39")
+    assert "likeness.png (replaced)" in again.stdout
+    assert "of an earlier run: report.html, spectra.nc" in again.stdout

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from spectrata.stats.verbs.profile import Profile
 
+WRITTEN = ("columns.csv", "findings.csv", "likeness.png", "report.html", "spectra.csv", "spectra.nc", "spectra.png")
 Writers = dict[str, tuple[str, Callable[[Path], Any]]]  # by kind: the name of a file, and what fills it
 
 
@@ -74,6 +75,9 @@ def finish(folder: Path | None, contents: Writers, json: bool, document: Mapping
     elif paths:
         names = ", ".join(path.name + " (replaced)" * (path in replaced) for path in paths.values())
         text(f"written to {folder}: {names}{more}")
+        new = {path.name for path in paths.values()}
+        if folder is not None and (older := [name for name in WRITTEN if name not in new and (folder / name).exists()]):
+            text(f"of an earlier run: {', '.join(older)}")
 
 
 def result(ds: "xr.Dataset", drawn: bool = True) -> Writers:
