@@ -110,7 +110,7 @@ def shown(argument: Any) -> str:
 def default(parameter: Any) -> str:
     """The default, where there is one to speak of."""
     value = parameter.default
-    if parameter.param_type_name == "argument" or value is None or isinstance(value, bool) or callable(value):
+    if parameter.param_type_name == "argument" or value in (None, "") or isinstance(value, bool) or callable(value):
         return ""
     return f" Default: ``{value}``." if getattr(parameter, "show_default", True) else ""
 
