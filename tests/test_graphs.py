@@ -342,6 +342,7 @@ class TestRefused:
             (edges["one"], "two columns of ends"),
             (table.rename(index={"a": "z"}), "other names on its rows"),
             (lacking, "Row 1 of the table"),
+            (edges.assign(one=[["x"], ["y"], ["z"]]), "cannot name nodes"),
             (edges[["times met", "two"]].assign(**{"times met": [0.5, 1, 2]}), "decimal numbers"),
         ):
             with pytest.raises(GraphTypeError, match=words):

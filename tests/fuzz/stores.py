@@ -151,7 +151,8 @@ def torch_logs() -> list[bytes]:
     ds = st.spectra(
         st.Stratification(nx.path_graph(3), hops=1, keep=()), np.arange(6.0).reshape(2, 3, 1), algorithms="gft"
     )
-    ds = ds.assign_coords(step=("snapshot", [0, 1]), epoch=("snapshot", [0, 0]), layer=("snapshot", ["a", "a"]))
+    rows = {"step": [0, 1], "epoch": [0, 0], "layer": ["a", "a"], "mode": ["eval"] * 2, "role": ["layer"] * 2}
+    ds = ds.assign_coords({name: ("snapshot", values) for name, values in rows.items()})
     with tempfile.TemporaryDirectory() as place:
         log = ZarrLog(Path(place) / "log.zarr")
         log.write(ds)

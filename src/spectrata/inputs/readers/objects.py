@@ -80,7 +80,10 @@ def _from_frame(frame: Any) -> RawGraph:
     if any(getattr(kind_of, "kind", "O") == "f" for kind_of in ends.dtypes):
         raise GraphTypeError("The first two columns of the table are decimal numbers, not names of nodes.")
     names: dict[Any, int] = {}
-    rows = [names.setdefault(name, len(names)) for name in ends.to_numpy().ravel().tolist()]
+    try:
+        rows = [names.setdefault(name, len(names)) for name in ends.to_numpy().ravel().tolist()]
+    except TypeError:
+        raise GraphTypeError("The first two columns of the table hold objects that cannot name nodes.") from None
     weight = "weight" if "weight" in more else more[0] if len(more) == 1 else None
     refuse_repeated(more, "The table of edges")
     columns = Columns(lambda: more, lambda name: frame.iloc[:, 2 + more.index(name)].to_numpy())
