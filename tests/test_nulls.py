@@ -278,3 +278,13 @@ def test_two_spikes_that_meet_are_counted_and_not_extrapolated():
     # Twice the share of orders that bring them together, times the rank of the noise among these: 0.002 times a
     # uniform number. A tail fitted to the other orders gives 1e-6.
     assert 0.0005 < found["p"].mean() < 0.002
+
+
+def test_a_p_by_all_orders_within_blocks_is_not_zero():
+    """The observed order is none of those of evened residuals; where it alone is so far out, it is one of them all."""
+    graph = nx.gnp_random_graph(8, 0.35, seed=321)
+    strat = st.Stratification(graph, 1)
+    count = len(block_orders(read_given("degree", strat).blocks)[0])
+    found = st.correlogram(strat, np.random.default_rng(321).normal(size=8))
+    assert count == 5040
+    assert found["p_given"].item() == pytest.approx(2 / (count + 1))

@@ -80,16 +80,23 @@ def _against(cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ..
         values = some[0].obs.values  # snapshots are permuted together: those of a family are not counted
         if blocks is None and all(np.array_equal(one.obs.values, values) for one in some):
             found = arrangements(values, np.unique(np.concatenate([one.obs.pairs.nodes for one in some])))
-        return None if found is None else (evaluate(some, found[0], arranged=True), found[1])
+        if found is None:
+            return None
+        made, weights = evaluate(some, found[0], arranged=True), found[1]
+        if blocks is not None:  # no order of evened residuals is the observed one, which counts too: p is above 0
+            made = np.vstack([value[which], made])
+            weights = np.full(len(made), 1 / len(made))
+        return made, weights
 
     if separate:
         jumps = np.stack([likeness.largest_pair(cell.obs) for cell in cells], axis=-1)
         chance = run_columns(value, draw, at, jumps=jumps)
     else:
         chance = run_family(value, draw, at, n, counted, columns)
-    fixed = chance.high - chance.low <= TIE
-    for p in (chance.p, chance.p_family) if blocks is not None else ():
-        p[fixed & np.isfinite(p)] = 1.0
+    if blocks is not None:
+        fixed = (chance.high - chance.low <= TIE) & np.isfinite(chance.p)
+        chance.p[fixed] = chance.p_family[fixed] = 1.0
+        chance.near_level[fixed] = False
     return chance
 
 
