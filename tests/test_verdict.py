@@ -10,7 +10,7 @@ import xarray as xr
 import spectrata as st
 from spectrata.errors import OptionError
 from spectrata.stats.findings import collapse
-from spectrata.stats.findings.collapse import COLLAPSED_TOO, LEVELS, verdicts
+from spectrata.stats.findings.collapse import COLLAPSED_TOO, LEVELS, Verdict, verdicts
 
 ROOT = Path(__file__).parents[1]
 NAMES = ("input", "convs.0", "convs.0/hidden", "convs.1/hidden", "convs.2")
@@ -373,3 +373,19 @@ def test_the_remedy_is_quoted_from_the_benchmark():
     mostly = table[table["collapsed"] == 5]
     offered = mostly[["DropEdge", "PairNorm", "residual + LayerNorm"]]
     assert set(offered.idxmax(axis=1)) == {"residual + LayerNorm"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "dead", "progress", "failed"),
+    [
+        ("collapsed", 0.0, 0.2, True),
+        ("collapsed", 0.0, 0.9, False),
+        ("dead", 0.97, 0.9, False),
+        ("dead", 1.0, 0.9, True),
+        ("not_finite", 0.0, 0.99, True),  # whatever was learned before
+        ("not_finite", float("nan"), 0.99, True),
+        ("not_collapsed", 0.0, 0.1, False),
+    ],
+)
+def test_what_a_check_fails_on(kind, dead, progress, failed):
+    assert Verdict(kind, "conv", "outputs", 0.01, dead=dead, progress=progress).failed is failed

@@ -110,8 +110,12 @@ class Verdict:
 
     @property
     def failed(self) -> bool:
-        """Whether ``spectrata check`` fails on it: not where the model has learned its training nodes all the same."""
-        return self.kind in FAILURES and not (self.progress >= POOR and (self.kind == "collapsed" or self.dead < 1))
+        """Whether ``spectrata check`` fails on it: not where the model has learned its training nodes all the same.
+
+        Numbers that are not finite fail whatever was learned before, and so does a layer without a live node.
+        """
+        spared = self.kind == "collapsed" or (self.kind == "dead" and self.dead < 1)
+        return self.kind in FAILURES and not (spared and self.progress >= POOR)
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -63,7 +63,6 @@ class Reading:
     metric: str = "labels"
     separate: bool = False
     note: str = ""
-    missing: str = ""  # which nodes have no value, in words; the note says it too
     table: Signal | None = None  # the signal with all its columns, which given= may name
 
     @property
@@ -74,6 +73,21 @@ class Reading:
     def times(self) -> tuple[Any, ...]:
         """Labels of the first axis of values; None where there is one signal and no snapshots."""
         return self.snapshots or (None,)
+
+    @property
+    def missing(self) -> str:
+        """Which nodes have no value, in words: they take no part, and stay in the graph."""
+        n = self.strat.graph.n_nodes
+        lacking = {one.name: n - len(one.rows) for one in self.columns if len(one.rows) < n}
+        if not lacking:
+            return ""
+        if None in lacking:
+            words = f"{lacking[None]:,} of {n:,} nodes have no value: they take no part"
+        else:
+            some = [f"{count:,} of {shown(str(name))}" for name, count in list(lacking.items())[:LISTED]]
+            more = f" and some of {len(lacking) - LISTED} other columns" if len(lacking) > LISTED else ""
+            words = f"Nodes without a value take no part in its tests: {', '.join(some)}{more}"
+        return f"{words}; hops may lead through them."
 
     @property
     def is_watched(self) -> bool:
@@ -153,19 +167,7 @@ def read(
 
 
 def _noted(reading: Reading) -> Reading:
-    """With a note on the nodes that have no value: they take no part, and stay in the graph."""
-    n = reading.strat.graph.n_nodes
-    lacking = {one.name: n - len(one.rows) for one in reading.columns if len(one.rows) < n}
-    if not lacking:
-        return reading
-    if None in lacking:
-        words = f"{lacking[None]:,} of {n:,} nodes have no value: they take no part"
-    else:
-        some = [f"{count:,} of {shown(str(name))}" for name, count in list(lacking.items())[:LISTED]]
-        more = f" and some of {len(lacking) - LISTED} other columns" if len(lacking) > LISTED else ""
-        words = f"Nodes without a value take no part in its tests: {', '.join(some)}{more}"
-    words += "; hops may lead through them."
-    return replace(reading, note=f"{reading.note} {words}".strip(), missing=words)
+    return replace(reading, note=f"{reading.note} {reading.missing}".strip())
 
 
 def signal_or_table(graph: Any, signal: Any, call: str) -> Any:
