@@ -35,11 +35,11 @@ MOST_LINES = {
     "core": 3708,
     "bands": 2494,
     "many": 1592,
-    "stats": 8072,
+    "stats": 8102,
     "plot": 2492,
-    "report": 793,
+    "report": 795,
     "torch": 3438,
-    "cli": 1909,
+    "cli": 1898,
 }
 LONGEST: dict[str, int] = {}  # files that are longer than 450 lines, and how long they may be
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from spectrata.stats.findings import Finding
     from spectrata.stats.verbs.profile import Profile
 
 
@@ -104,22 +103,18 @@ def statuses(rows: list[dict[str, Any]]) -> None:
 def print_ranking(found: "Profile", table: "pd.DataFrame") -> None:
     """A sentence about all columns, and the clearest of them, with what their tests say at all hops."""
     from spectrata.stats.findings.finding import by_side, correction, explained
-    from spectrata.stats.findings.sentences import column_sentences, covariate_names, likeness_words, listed, nodes
+    from spectrata.stats.findings.sentences import column_sentences, covariate_names, listed, nodes
 
     known = covariate_names(found.given)
     for line in column_sentences(table, found.given):
         text(line)
-    tests: dict[Any, dict[Any, Finding]] = {name: {} for name in table["column"]}
-    for one in found.findings:
-        if one.statistic == "r":
-            tests[one.column][one.hop] = one  # of several snapshots the last
-    told = [_told([*some.values()]) for some in tests.values()]
+    told = [found.told[name] for name in table["column"]]
     table = table.assign(told=told, clear=[some[0].verdict in CLEAR for some in told])
     top = min(max(TOP, int(table["clear"].sum())), MOST)
     shown = table.sort_values("clear", ascending=False, kind="stable").head(top).astype(object)
     rows: list[dict[str, Any]] = shown.where(shown.notna(), None).to_dict("records")
     for row in rows:
-        row["verdict"] = likeness_words(row["told"], found.strat.diameter) if row["clear"] else row["told"][0].verdict
+        row["verdict"] = found.verdict_of(row["column"])
         row["near_level"] = any(one.near_level for one in row["told"])
     names = ("column", "verdict", "r", "q", "r_given", "q_given", "scale")
     row_table(rows, {name.replace("_", " "): name for name in names})
@@ -132,12 +127,6 @@ def print_ranking(found: "Profile", table: "pd.DataFrame") -> None:
     text(f"{front}verdict: of all hops; r: correlation between {nodes(rows[0]['hop'])}; q: {q}{account}{scale}.")
     if len(table) > top:
         text(f"{len(table) - top:,} more columns; --csv writes all.")
-
-
-def _told(tests: "list[Finding]") -> "list[Finding]":
-    """The hops that a verdict on a column tells of: the clear ones, else the first that differs from chance."""
-    clear = [one for one in tests if one.verdict in CLEAR]
-    return clear or [min(tests, key=lambda one: one.kind == "undefined" or one.verdict in ("chance", ""))]
 
 
 def print_strongest(ds: "xr.Dataset") -> None:

@@ -324,8 +324,10 @@ def _ranking(found: Profile) -> dict[str, Any] | None:
     cells = [[said.get((name, hop), ("not tested", "")) for hop in found.hops] for name in rows["column"]]
     return {
         "column": [str(name) for name in rows["column"]],
-        "verdict": [by_side(*one) for one in zip(rows["verdict"], rows["r"], strict=True)],
-        "tone": [word if word in ("alike", "unlike") else "" for word in rows["verdict"]],
+        "verdict": [found.verdict_of(name) for name in rows["column"]],
+        "tone": [
+            word if (word := found.told[name][0].verdict) in ("alike", "unlike") else "" for name in rows["column"]
+        ],
         "hops": [[word for word, _ in row] for row in cells],
         "marks": [[mark for _, mark in row] for row in cells],
         "scale": [

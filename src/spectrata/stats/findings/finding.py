@@ -74,6 +74,11 @@ class Finding:
     statistic: str = ""  # "r", "smooth", "rough" or "main_divide"
 
     @property
+    def is_off_chance(self) -> bool:
+        """Whether there is a verdict, and another one than chance."""
+        return self.kind != "undefined" and self.verdict not in ("chance", "")
+
+    @property
     def significant(self) -> bool:
         """Whether it rests on a permutation test that rejects."""
         return self.kind in TESTED

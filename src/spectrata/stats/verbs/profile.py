@@ -15,6 +15,7 @@ from spectrata.inputs.signals import Signal
 from spectrata.results.schema import view
 from spectrata.stats.describe.levels import rebuild
 from spectrata.stats.findings import Finding, Findings
+from spectrata.stats.findings.finding import by_side
 from spectrata.stats.findings.sentences import likeness_words
 from spectrata.stats.findings.watched import is_run, layers_of
 from spectrata.stats.observation import RANDOM_WALK, moved, pairs_of
@@ -115,6 +116,24 @@ class Profile:
     def of(self, column: Any = None, snapshot: Any = None) -> list[Finding]:
         """The findings of r of one column and snapshot, one for each hop."""
         return [one for one in self.findings if (one.statistic, one.column, one.snapshot) == ("r", column, snapshot)]
+
+    @cached_property
+    def told(self) -> dict[Any, list[Finding]]:
+        """What a line on a column tells of, at its last snapshot: hops that are clear, else the first off chance."""
+        tests: dict[Any, dict[Any, Finding]] = {}
+        for one in self.findings:
+            if one.statistic == "r":
+                tests.setdefault(one.column, {})[one.hop] = one
+        clear = {name: [one for one in own.values() if one.verdict in SIGNIFICANT] for name, own in tests.items()}
+        off = {name: min(own.values(), key=lambda one: not one.is_off_chance) for name, own in tests.items()}
+        return {name: clear[name] or [off[name]] for name in tests}
+
+    def verdict_of(self, column: Any) -> str:
+        """The verdict on a column over all hops, in words."""
+        first, *_ = told = self.told[column]
+        if first.verdict in SIGNIFICANT:
+            return likeness_words(told, self.strat.diameter)
+        return by_side(first.verdict, first.value)
 
     def pairs(self, hop: Any, most: int) -> np.ndarray:
         """Pairs of nodes at a hop ``(s, 2)``, a random sample where there are more than ``most``."""
