@@ -202,11 +202,12 @@ def test_r_of_the_other_sign_is_named_by_its_side_of_chance():
 def test_a_line_on_a_column_tells_of_all_hops():
     """The page and the command read it; neither chooses."""
     graph = nx.les_miserables_graph()
-    table = pd.DataFrame({"degree": dict(graph.degree()), "noise": np.random.default_rng(0).normal(size=77)})
+    table = pd.DataFrame({"degree": dict(graph.degree())})
+    table["noise"] = np.random.default_rng(0).normal(size=77)
     found = profile(graph, table, hops=4, weights=False)
     assert found.verdict_of("degree") == "not beyond degree"  # alike or unlike at no hop, and off chance at some
     assert [one.hop for one in found.told["degree"]] == [1]
     assert found.verdict_of("noise") == "chance"
-    path = profile(nx.path_graph(40), pd.DataFrame({"up": range(40), "noise": [*range(20)] * 2}), hops=3)
+    path = profile(nx.path_graph(40), pd.DataFrame({"up": np.arange(40.0) ** 1.5, "down": -np.arange(40.0)}), hops=3)
     assert path.verdict_of("up") == "alike up to 3 hops"
     assert [one.hop for one in path.told["up"]] == [1, 2, 3]
