@@ -182,6 +182,7 @@ def test_the_answer_says_how_many_nodes_have_no_value(tmp_path, monkeypatch):
     Path("p.csv").write_text("Name,Age,Score\n" + "".join(people))
     both = run("profile", "g.csv", "p.csv", "--hops", "1", "--draws", "39")
     assert "Nodes without a value take no part in its tests: 1 of 'Age';" in " ".join(both.stdout.split())
+    assert "spectra.nc holds Score: text and columns with missing values have no spectra." in both.stdout
     one = run("profile", "g.csv", "p.csv", "--column", "Age", "--hops", "1", "--draws", "39")
     assert "1 of 34 nodes have no value: they take no part;" in " ".join(one.stdout.split())
     assert "of an earlier run" not in both.stdout

@@ -39,7 +39,7 @@ MOST_LINES = {
     "plot": 2492,
     "report": 795,
     "torch": 3438,
-    "cli": 1898,
+    "cli": 1904,
 }
 LONGEST: dict[str, int] = {}  # files that are longer than 450 lines, and how long they may be
 FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")

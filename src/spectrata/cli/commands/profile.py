@@ -193,8 +193,9 @@ def _one_graph(
     to: Output,
 ) -> None:
     """Test, print, then write: bad input leaves nothing behind, and the answer does not wait for pictures."""
+    from spectrata.inputs.readers.files import listed
     from spectrata.results.files import to_table
-    from spectrata.stats.verbs.profile import first_hops
+    from spectrata.stats.verbs.profile import SHOWN, first_hops
     from spectrata.stats.verbs.profile import profile as tested
 
     folder = files.chosen_folder(to.out, files.default_folder(graph.graph))
@@ -224,8 +225,13 @@ def _one_graph(
         more = [flag for flag, given in (("--report", to.report), ("--csv", to.csv)) if not given]
         facts = document(found, graph.graph, signal.signal, ds) | {"column": signal.column} if to.json else {}
         files.finish(folder, contents, to.json, facts, f" (also: {', '.join(more)})" if more else "")
-    if ds is None and not to.json:
+    if to.json:
+        return
+    if ds is None:
         text(f"No spectra were written: {_lacking(found)}.")
+    elif found.ranking is not None and ds.sizes.get("column", 0) < min(len(found.ranking), SHOWN):
+        held = listed(ds["column"].values.tolist(), str)
+        text(f"spectra.nc holds {held}: text and columns with missing values have no spectra.")
 
 
 def _spectra(
