@@ -4,6 +4,7 @@
     python benchmarks/chance.py tails 20000 > tails.csv # p at .05, .01, .001 on heavy tails
     python benchmarks/chance.py seeds 30 > seeds.csv    # verdicts that differ between seeds
     python benchmarks/chance.py genes 5 > genes.csv     # planted spatial genes: found, and false
+    python benchmarks/chance.py functions 40            # 1 over degree on geometric graphs, which is degree alone
 
 Further arguments name graphs. ``level`` uses every core. ``../shared/data/cora.npz`` adds Cora where it is there.
 """
@@ -29,6 +30,7 @@ GRAPHS: dict[str, Callable[[], nx.Graph]] = {
     "powerlaw cluster": lambda: nx.powerlaw_cluster_graph(300, 3, 0.5, seed=0),
     "watts-strogatz": lambda: nx.connected_watts_strogatz_graph(300, 6, 0.1, seed=0),
     "geometric": lambda: nx.random_geometric_graph(300, 0.11, seed=0),
+    "lollipop": lambda: nx.lollipop_graph(40, 6),  # nearly explained by the covariates: the nodes of its tail
 }
 if CORA.is_file():
     GRAPHS["cora"] = lambda: cora()
@@ -180,11 +182,23 @@ def genes(count: int, names: list[str]) -> None:
         print(f"{seed},{len([c for c in chosen if c < 30])},{len([c for c in chosen if c >= 30])}", flush=True)
 
 
+def functions(count: int, names: list[str]) -> None:
+    """Share of geometric graphs on which 1 over degree, which the covariates do not contain, has a line beyond them."""
+    found = []
+    for seed in range(count):
+        graph = nx.random_geometric_graph(200, 0.12, seed=seed)
+        graph.remove_nodes_from([*nx.isolates(graph)])
+        inverse = {node: 1 / degree for node, degree in graph.degree()}
+        found.append([any(one.beyond_degree for one in st.diagnose(graph, inverse, hops=hops)) for hops in (1, 3)])
+    print("graphs,hops 1,hops 1 to 3")
+    print(f"{count},{','.join(f'{share:.3f}' for share in np.mean(found, axis=0))}")
+
+
 def main() -> None:
     """Run the study that is asked for."""
     study, count, *only = sys.argv[1:]
     warnings.simplefilter("ignore")
-    {"level": level, "tails": tails, "seeds": seeds, "genes": genes}[study](
+    {"level": level, "tails": tails, "seeds": seeds, "genes": genes, "functions": functions}[study](
         int(count), only or list(GRAPHS) + ["torus"] * (study == "tails")
     )
 
